@@ -1,0 +1,58 @@
+package host
+
+import (
+	"context"
+	"time"
+)
+
+// Ledger is what the effect protocol needs of a store. The runtime's journal
+// implements it. All records of one run are kept in the order in which they
+// are given; when a barrier's Wait returns nil, its record and all earlier ones
+// of the run are durable.
+type Ledger interface {
+	// Intend records the call with the charge of its first try, and checks the
+	// budgets, as one act. If a budget does not allow the call, nothing is
+	// recorded and the error says which.
+	Intend(ctx context.Context, i Intent) (Barrier, error)
+	// Retry records and charges a further try; same errors.
+	Retry(ctx context.Context, r Retry) (Barrier, error)
+	// Asked reports a verify query; it is shown to people, not charged, and
+	// need not be recorded.
+	Asked(ctx context.Context, v Verdict)
+	// Settle records what came of the call. Nobody waits for it.
+	Settle(ctx context.Context, r Receipt) error
+}
+
+// Barrier is a record on its way to the disk.
+type Barrier interface {
+	// Wait returns nil when the record is durable. If it returns an error,
+	// nothing may be sent.
+	Wait(ctx context.Context) error
+}
+
+// Intent is the record before an effect.
+type Intent struct {
+	Call     *Call
+	Class    Class
+	Contract Contract
+	// At is when the call is first sent, as far as the ledger knows.
+	At time.Time
+}
+
+// Retry is the record before a further try.
+type Retry struct {
+	Call *Call // Call.Try is the number of the try to come
+	At   time.Time
+	// Last is what the try before came to; its Code is "interrupted" when that
+	// is not known because the process ended.
+	Last Answer
+}
+
+// Past is what the ledger knows of a call that was begun and not settled. The
+// zero value is a call that was never begun.
+type Past struct {
+	// Tries is the number of sendings recorded, 0 for a new call.
+	Tries int
+	// First and Last are when the first and the last try were recorded.
+	First, Last time.Time
+}
