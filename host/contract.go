@@ -1,7 +1,11 @@
 package host
 
 import (
+	"crypto/sha256"
+	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 )
 
@@ -100,6 +104,55 @@ type Contract struct {
 	Compensation *Compensation `json:"compensation,omitempty"`
 	// Help is for the person who must find out what happened. Not identity.
 	Help string `json:"-"`
+}
+
+// WithDefaults returns the contract with its defaults filled in, its units in
+// order and each once, and nothing shared with c. Doing it again changes nothing.
+func (c Contract) WithDefaults() Contract {
+	setDefault(&c.Timeout, DefaultTimeout)
+	setDefault(&c.Tries, 1)
+	setDefault(&c.Backoff, DefaultBackoff)
+	setDefault(&c.MaxBackoff, max(DefaultMaxBackoff, c.Backoff))
+	setDefault(&c.KeyWindow, DefaultKeyWindow)
+	setDefault(&c.Settle, DefaultSettle)
+	c.Units = slices.Compact(slices.Sorted(slices.Values(c.Units)))
+	c.Rules = cloneMap(c.Rules)
+	if c.Compensation != nil {
+		c.Compensation = &Compensation{Tool: c.Compensation.Tool, Request: cloneMap(c.Compensation.Request)}
+	}
+	return c
+}
+
+func setDefault[T comparable](field *T, value T) {
+	var zero T
+	if *field == zero {
+		*field = value
+	}
+}
+
+// cloneMap makes of an empty map none, so that both have one digest.
+func cloneMap(m map[string]string) map[string]string {
+	if len(m) == 0 {
+		return nil
+	}
+	return maps.Clone(m)
+}
+
+// Charged reports whether calls of this tool charge named units.
+func (c Contract) Charged() bool { return len(c.Units) > 0 }
+
+// Digest is the contract's identity: "sha256:" and the digest of its JSON in
+// the form of RFC 8785 with the defaults filled in.
+func (c Contract) Digest() string {
+	text, err := json.Marshal(c.WithDefaults())
+	if err == nil {
+		text, err = appendCanonical(nil, text)
+	}
+	if err != nil {
+		// Only rules whose names are not Unicode come here, which Validate refuses.
+		text = []byte(err.Error())
+	}
+	return Hash(sha256.Sum256(text)).String()
 }
 
 // Compensation is declared, digested and shown; nothing runs it yet.

@@ -30,3 +30,31 @@ func (e *UndecidedError) Error() string {
 
 // Is reports whether target is [ErrOutcomeUnknown].
 func (e *UndecidedError) Is(target error) bool { return target == ErrOutcomeUnknown }
+
+// BodyError says why the body of a request is not JSON with exactly one
+// meaning: it breaks off, has a name twice, half of a surrogate pair, or is
+// nested too deep.
+type BodyError struct {
+	// Offset is where in the body, in bytes.
+	Offset int
+	Reason string
+}
+
+func (e *BodyError) Error() string {
+	return fmt.Sprintf("host: request body, byte %d: %s", e.Offset, e.Reason)
+}
+
+// ContractError says what is wrong with a tool or its contract.
+type ContractError struct {
+	Tool string // empty where it is not known
+	// Field is the name of the field as in the contract's JSON.
+	Field  string
+	Reason string
+}
+
+func (e *ContractError) Error() string {
+	if e.Tool == "" {
+		return fmt.Sprintf("host: contract: %s: %s", e.Field, e.Reason)
+	}
+	return fmt.Sprintf("host: tool %q: %s: %s", e.Tool, e.Field, e.Reason)
+}
