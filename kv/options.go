@@ -1,0 +1,83 @@
+package kv
+
+import (
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/dgraph-io/badger/v4"
+	"github.com/dgraph-io/badger/v4/options"
+)
+
+// Options are what [Open] can be told. The zero value works.
+type Options struct {
+	// Linger is how long a batch that nobody waits for may stay in memory for
+	// the next one to share its write. Defaults to 5 ms.
+	Linger time.Duration
+	// Logger gets one line when the store breaks, and Badger's own lines at
+	// debug. Defaults to discarding them.
+	Logger *slog.Logger
+
+	// noSync leaves out the sync of each commit, so that a test can show that
+	// it would notice. Defaults to false.
+	noSync bool
+}
+
+const defaultLinger = 5 * time.Millisecond
+
+// withDefaults returns a copy with every field set.
+func (o *Options) withDefaults() Options {
+	var opts Options
+	if o != nil {
+		opts = *o
+	}
+	if opts.Linger <= 0 {
+		opts.Linger = defaultLinger
+	}
+	if opts.Logger == nil {
+		opts.Logger = slog.New(slog.DiscardHandler)
+	}
+	return opts
+}
+
+// valueThreshold is the size in bytes from which Badger would put a value into
+// its value log. A batch is below it as a whole, so no value ever gets there.
+const valueThreshold = 1 << 20
+
+// badgerOptions says how Badger is used; RATIONALE.md says why, with figures.
+func badgerOptions(dir string, opts Options) badger.Options {
+	return badger.DefaultOptions(dir).
+		WithSyncWrites(!opts.noSync).
+		WithDetectConflicts(false).
+		WithChecksumVerificationMode(options.OnBlockRead).
+		WithMemTableSize(8 << 20).
+		WithNumMemtables(1).
+		WithNumCompactors(2).
+		WithValueThreshold(valueThreshold).
+		WithValueLogFileSize(1 << 20).
+		WithCompression(options.Snappy).
+		WithBlockCacheSize(4 << 20).
+		WithMetricsEnabled(false).
+		WithLogger(badgerLog{opts.Logger})
+}
+
+// badgerLog passes Badger's lines on at debug: it reports as errors and
+// warnings what the store answers itself.
+type badgerLog struct{ logger *slog.Logger }
+
+func (l badgerLog) Errorf(format string, args ...any)   { l.line("error", format, args) }
+func (l badgerLog) Warningf(format string, args ...any) { l.line("warning", format, args) }
+func (l badgerLog) Infof(format string, args ...any)    { l.line("info", format, args) }
+func (l badgerLog) Debugf(format string, args ...any)   { l.line("debug", format, args) }
+
+func (l badgerLog) line(level, format string, args []any) {
+	l.logger.Debug("badger", attrLevel, level, attrText, lazy{format, args})
+}
+
+// lazy is formatted only if somebody reads the line.
+type lazy struct {
+	format string
+	args   []any
+}
+
+func (t lazy) LogValue() slog.Value { return slog.StringValue(fmt.Sprintf(t.format, t.args...)) }
