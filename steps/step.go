@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"regexp"
 
 	"github.com/pawl-dev/pawl/host/abi"
 )
@@ -65,8 +64,6 @@ func Handle[In, Out any](name string, f func(s *Step, in In) (Out, error)) {
 		return text, nil
 	})
 }
-
-var stepName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,63}$`)
 
 // run is the one way into a step, for the sandbox and for tests.
 func run(name string, input []byte, o outside) (output []byte, failure *Failure) {
