@@ -1,0 +1,121 @@
+package httptool
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/pawl-dev/pawl/host"
+)
+
+// tool is a request to one receiver.
+type tool struct {
+	id        string
+	contract  host.Contract
+	method    string
+	url       *urlTemplate
+	headers   map[string]template
+	secrets   secrets
+	keyHeader string  // empty if the key goes nowhere or into the body
+	keyInBody pointer // nil if it does not go into the body
+	units     map[string]pointer
+	outcomes  outcomes
+	transport *http.Transport
+}
+
+var (
+	_ host.Checker  = (*tool)(nil)
+	_ host.Verifier = (*askable)(nil)
+)
+
+// ID implements [host.Tool].
+func (t *tool) ID() string { return t.id }
+
+// Contract implements [host.Tool].
+func (t *tool) Contract() host.Contract { return t.contract.WithDefaults() }
+
+// Close closes idle connections; they would close by themselves after a while.
+func (t *tool) Close() error {
+	t.transport.CloseIdleConnections()
+	return nil
+}
+
+// Check implements [host.Checker].
+func (t *tool) Check(c *host.Call) error {
+	_, err := t.render(c)
+	return err
+}
+
+// Try implements [host.Tool].
+func (t *tool) Try(ctx context.Context, c *host.Call) host.Answer {
+	s, err := t.render(c)
+	if err != nil {
+		return host.Answer{Outcome: host.OutcomeRejected, Code: "invalid_request", Message: err.Error()}
+	}
+	r, failed := t.exchange(ctx, s, c.Sent)
+	if failed != nil {
+		a := host.Answer{Outcome: host.OutcomeNotApplied, Code: failed.code, Message: failed.message}
+		if failed.sent {
+			a.Outcome = host.OutcomeUnknown
+		}
+		return a
+	}
+	return t.judge(r)
+}
+
+// judge says what a reply means.
+func (t *tool) judge(r *reply) host.Answer {
+	wait, waits := retryAfter(r.header, time.Now())
+	a := host.Answer{Response: r.response}
+	a.Outcome, a.Settles = t.outcomes.judge(r.response.Status, waits, t.isRead())
+	if a.Outcome != host.OutcomeApplied {
+		a.RetryAfter = wait
+		a.Code, a.Message = "http_"+strconv.Itoa(r.response.Status), describe(r)
+		return a
+	}
+	if r.cut != nil {
+		return t.judgeCut(a, r.cut)
+	}
+	a.Units, a.Message = readUnits(t.units, r.response)
+	if a.Message != "" {
+		a.Code = "units_missing"
+	}
+	return a
+}
+
+// judgeCut decides about an answer that says "applied" and whose body is not
+// whole. One that broke off is asked for again by the call's class. One that is
+// too long would be too long again: a write happened, and a read is not to be
+// had.
+func (t *tool) judgeCut(a host.Answer, cut *failure) host.Answer {
+	a.Code, a.Message = cut.code, cut.message
+	switch {
+	case cut.code != "answer_too_large":
+		a.Outcome, a.Settles = host.OutcomeUnknown, false
+	case t.isRead():
+		a.Outcome = host.OutcomeRejected
+	}
+	return a
+}
+
+func (t *tool) isRead() bool { return t.contract.Effect == host.Read }
+
+// describe says in one sentence what a reply was.
+func describe(r *reply) string {
+	status := r.response.Status
+	text := fmt.Sprintf("the receiver answered %d", status)
+	if name := http.StatusText(status); name != "" {
+		text += " (" + name + ")"
+	}
+	if status >= 300 && status <= 399 {
+		text += "; redirects are not followed"
+		if to, err := url.Parse(r.header.Get("Location")); err == nil && to.String() != "" {
+			// Without its query, which may be a ticket of the receiver's.
+			text += fmt.Sprintf(", this one led to %q", (&url.URL{Scheme: to.Scheme, Host: to.Host, Path: to.Path}).String())
+		}
+	}
+	return text
+}

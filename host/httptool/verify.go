@@ -1,0 +1,117 @@
+package httptool
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/pawl-dev/pawl/host"
+	"github.com/pawl-dev/pawl/host/abi"
+	"github.com/pawl-dev/pawl/host/expr"
+)
+
+// askable is a tool whose receiver can be asked what became of a key. It is a
+// type of its own since a tool that has the method Verify promises to answer.
+type askable struct {
+	*tool
+	query           *urlTemplate
+	applied, absent *expr.Program // both nil for 2xx and 404
+	receipt         pointer
+}
+
+// Verify implements [host.Verifier].
+func (t *askable) Verify(ctx context.Context, c *host.Call) host.Verdict {
+	u, err := t.query.expand(func(name string) (string, error) {
+		if name == "key" {
+			return c.Key.String(), nil
+		}
+		return fields(c.Body).text(name)
+	})
+	if err != nil {
+		return host.Verdict{Code: "invalid_request", Message: err.Error()}
+	}
+	r, failed := t.exchange(ctx, &sending{method: "GET", url: u}, func() {})
+	if failed != nil {
+		return host.Verdict{Code: failed.code, Message: failed.message}
+	}
+	if !decides(r.response.Status) || r.cut != nil {
+		return noAnswer(r)
+	}
+	return t.decide(r)
+}
+
+// decides reports whether an answer of this status can be about the key: it is
+// neither about credentials, nor load, nor another place.
+func decides(status int) bool {
+	switch byDefault(status, false, true) {
+	case host.OutcomeApplied, host.OutcomeRejected:
+		return true
+	}
+	return false
+}
+
+func noAnswer(r *reply) host.Verdict {
+	wait, _ := retryAfter(r.header, time.Now())
+	v := host.Verdict{Code: "http_" + strconv.Itoa(r.response.Status), Message: describe(r), RetryAfter: wait}
+	if r.cut != nil {
+		v.Code, v.Message = r.cut.code, r.cut.message
+	}
+	return v
+}
+
+// decide puts the reply into the two questions.
+func (t *askable) decide(r *reply) host.Verdict {
+	applied, absent, err := t.ask(r.response)
+	switch {
+	case err != nil:
+		return host.Verdict{Code: "verify_failed", Message: err.Error()}
+	case applied && absent:
+		return host.Verdict{Code: "verify_unclear", Message: "the verify query's answer is both applied and absent"}
+	case absent:
+		return host.Verdict{Kind: host.Absent, Response: r.response}
+	case applied:
+		return t.found(r.response)
+	}
+	v := noAnswer(r)
+	v.Code, v.Message = "verify_unclear", v.Message+", which is neither applied nor absent"
+	return v
+}
+
+// ask evaluates both expressions. An expression that fails leaves nothing
+// known, whatever the other one says: the answer is not what its author knew.
+func (t *askable) ask(r host.Response) (applied, absent bool, err error) {
+	if t.applied == nil {
+		return r.Status >= 200 && r.Status <= 299, r.Status == 404, nil
+	}
+	vars := map[string]any{"status": int64(r.Status), "response": nil}
+	if r.Type == abi.TypeJSON {
+		if vars["response"], err = expr.Decode(r.Body); err != nil {
+			return false, false, fmt.Errorf("the verify query's answer: %w", err)
+		}
+	}
+	if applied, err = t.applied.Bool(vars); err != nil {
+		return false, false, fmt.Errorf("verify.applied: %w", err)
+	}
+	if absent, err = t.absent.Bool(vars); err != nil {
+		return false, false, fmt.Errorf("verify.absent: %w", err)
+	}
+	return applied, absent, nil
+}
+
+// found takes the receipt out of the answer.
+func (t *askable) found(r host.Response) host.Verdict {
+	if len(t.receipt) > 0 {
+		body, ok := t.receipt.get(r.Body)
+		if r.Type != abi.TypeJSON || !ok {
+			return host.Verdict{Code: "verify_no_receipt", Message: "the verify query's answer says applied but has no receipt at its place"}
+		}
+		r.Body = body
+	}
+	v := host.Verdict{Kind: host.Found, Response: r}
+	v.Units, v.Message = readUnits(t.units, r)
+	if v.Message != "" {
+		v.Code = "units_missing"
+	}
+	return v
+}
