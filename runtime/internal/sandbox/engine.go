@@ -1,0 +1,64 @@
+package sandbox
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/pawl-dev/pawl/host/abi"
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
+)
+
+// engine is a wazero runtime with what guests may import. The memory limit
+// belongs to the runtime, so there is one for each distinct limit; compiled
+// code is shared between them through the sandbox's cache.
+type engine struct {
+	runtime wazero.Runtime
+	// offers are the functions that a guest may import, by module and name.
+	offers map[string]map[string]api.FunctionDefinition
+}
+
+// engine returns the engine for a limit of pages.
+func (s *Sandbox) engine(ctx context.Context, pages uint32) (*engine, error) {
+	return s.engines.get(ctx, pages, func() (*engine, error) {
+		e, err := newEngine(context.WithoutCancel(ctx), s.cache, pages)
+		if err != nil {
+			return nil, fmt.Errorf("sandbox: preparing a runtime: %w", err)
+		}
+		return e, nil
+	})
+}
+
+func newEngine(ctx context.Context, cache wazero.CompilationCache, pages uint32) (*engine, error) {
+	e := &engine{
+		runtime: wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfig().
+			WithCoreFeatures(api.CoreFeaturesV2).
+			WithCompilationCache(cache).
+			WithMemoryLimitPages(pages).
+			WithDebugInfoEnabled(false).
+			// Until work is counted, this is how a computing guest is stopped:
+			// by the context of its own entry, from inside.
+			WithCloseOnContextDone(true)),
+		offers: make(map[string]map[string]api.FunctionDefinition),
+	}
+	wasi, err := wasi_snapshot_preview1.NewBuilder(e.runtime).Compile(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := e.offer(ctx, wasi_snapshot_preview1.ModuleName, wasi); err != nil {
+		return nil, err
+	}
+	pawl, err := hostModule(e.runtime.NewHostModuleBuilder(abi.Module)).Compile(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return e, e.offer(ctx, abi.Module, pawl)
+}
+
+// offer lets guests import what the host module exports.
+func (e *engine) offer(ctx context.Context, name string, module wazero.CompiledModule) error {
+	e.offers[name] = module.ExportedFunctions()
+	_, err := e.runtime.InstantiateModule(ctx, module, wazero.NewModuleConfig())
+	return err
+}

@@ -1,0 +1,164 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+
+	"github.com/pawl-dev/pawl/host/abi"
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/sys"
+)
+
+// phase is what a guest may do at the moment.
+type phase uint8
+
+const (
+	initializing phase = iota
+	describing
+	stepping
+)
+
+// instance is the state of one guest. Only the goroutine that entered the guest
+// uses it, so nothing guards it.
+type instance struct {
+	entry   *Entry
+	phase   phase
+	target  phase // the phase after initialising
+	clock   clock
+	random  random
+	log     guestLog
+	pending []byte // the pending slot: the input, then each call's result
+	calls   int    // completed
+
+	output  []byte // not nil once put
+	failure *abi.Failure
+	// stop is why the guest was ended by a host function.
+	stop error
+}
+
+// instanceKey finds the instance in the context that a host function is given.
+type instanceKey struct{}
+
+func newInstance(target phase, e *Entry) *instance {
+	in := &instance{entry: e, target: target, clock: newClock(e.Start), log: guestLog{sink: e.Log}}
+	in.random = random{key: e.Random, index: -1}
+	return in
+}
+
+// run executes the guest from its instantiation to the end of the export.
+func (in *instance) run(ctx context.Context, runtime wazero.Runtime, compiled wazero.CompiledModule, export string) (code uint32, err error) {
+	module, err := runtime.InstantiateModule(ctx, compiled, in.config())
+	if err != nil {
+		return 0, err
+	}
+	defer module.Close(context.WithoutCancel(ctx))
+	if initialize := module.ExportedFunction(exportInitialize); initialize != nil {
+		if _, err := initialize.Call(ctx); err != nil {
+			return 0, err
+		}
+	}
+	in.phase = in.target
+	in.random.rekey(0)
+	results, err := module.ExportedFunction(export).Call(ctx, uint64(len(in.pending)))
+	if err != nil {
+		return 0, err
+	}
+	return api.DecodeU32(results[0]), nil
+}
+
+// config is the guest's WASI.
+func (in *instance) config() wazero.ModuleConfig {
+	return wazero.NewModuleConfig().
+		WithName("").         // instances have no name, so that there can be many
+		WithStartFunctions(). // _initialize is called above, _start never
+		WithWalltime(in.clock.walltime, clockStep).
+		WithNanotime(in.clock.nanotime, clockStep).
+		WithNanosleep(in.clock.sleep).
+		WithOsyield(func() {}).
+		WithRandSource(stream(func(p []byte) { in.guard(func() error { in.random.read(p); return nil }) })).
+		WithStdout(stream(func(p []byte) { in.guard(func() error { in.log.stdout(p); return nil }) })).
+		WithStderr(stream(func(p []byte) { in.guard(func() error { in.log.stderr(p); return nil }) }))
+}
+
+// stream is a reader and a writer that always handles all bytes.
+type stream func(p []byte)
+
+func (s stream) Read(p []byte) (int, error)  { s(p); return len(p), nil }
+func (s stream) Write(p []byte) (int, error) { s(p); return len(p), nil }
+
+// guard is around all Go code that a guest can reach. An error ends the guest;
+// so does a panic, which is ours: wazero would hand it back as an ordinary
+// error of the guest.
+func (in *instance) guard(f func() error) {
+	if err := protect(f); err != nil {
+		in.stop = err
+		panic(sys.NewExitError(1)) // the way out of wazero without a stack text
+	}
+}
+
+func protect(f func() error) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = &Bug{Value: r, Stack: debug.Stack()}
+		}
+	}()
+	return f()
+}
+
+// flush logs what the guest left without a line end.
+func (in *instance) flush() {
+	if err := protect(func() error { in.log.flush(); return nil }); err != nil && in.stop == nil {
+		in.stop = err
+	}
+}
+
+// verdict says how the guest left: err is wazero's.
+func (in *instance) verdict(ctx context.Context, code uint32, err error) error {
+	var trap *Trap
+	switch {
+	case errors.As(in.stop, &trap):
+		return in.withStderr(trap)
+	case in.stop != nil:
+		if cause := context.Cause(ctx); cause != nil && !errors.Is(in.stop, cause) {
+			return fmt.Errorf("%w: %w", ended(ctx), in.stop)
+		}
+		return in.stop
+	case err != nil && ctx.Err() != nil && stoppedByContext(err):
+		return ended(ctx)
+	case err != nil:
+		return in.withStderr(trapOf(err, in.log.tail.headline))
+	}
+	if trap := in.checkLeaving(code); trap != nil {
+		return in.withStderr(trap)
+	}
+	return nil
+}
+
+func stoppedByContext(err error) bool {
+	var exit *sys.ExitError
+	return errors.As(err, &exit) &&
+		(exit.ExitCode() == sys.ExitCodeContextCanceled || exit.ExitCode() == sys.ExitCodeDeadlineExceeded)
+}
+
+// checkLeaving compares what the guest returned with what it put.
+func (in *instance) checkLeaving(code uint32) *Trap {
+	switch {
+	case code == 0 && in.output == nil:
+		return &Trap{TrapNoOutput, "it returned 0 (done) without putting an output"}
+	case code == 1 && in.failure == nil:
+		return &Trap{TrapNoFailure, "it returned 1 (failed) without putting a failure"}
+	case code == 0 && in.failure != nil, code == 1 && in.output != nil, code > 1:
+		return &Trap{TrapBadReturn, fmt.Sprintf("it returned %d, which is neither 0 after an output nor 1 after a failure", code)}
+	}
+	return nil
+}
+
+func (in *instance) withStderr(t *Trap) error {
+	if text := in.log.tail.String(); text != "" {
+		return &Trap{t.Code, t.Message + "\n" + text}
+	}
+	return t
+}

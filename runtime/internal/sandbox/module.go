@@ -1,0 +1,148 @@
+package sandbox
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/pawl-dev/pawl/host/abi"
+	"github.com/tetratelabs/wazero"
+)
+
+// Module is a module that can be entered. Its methods may be used
+// concurrently, until the sandbox is closed.
+type Module struct {
+	sandbox  *Sandbox
+	digest   string
+	wasm     []byte
+	file     *wasmFile
+	describe bool // it exports abi.ExportDescribe
+	compiled memo[uint32, wazero.CompiledModule]
+}
+
+// Module returns the module with the digest, "sha256:" and 64 hexadecimal
+// digits of the module's bytes. It is checked and compiled once per sandbox,
+// also under concurrency; wasm is asked only then, and what it returns belongs
+// to the sandbox. The error is a *ModuleError if the module cannot be run, else
+// the error of wasm, ErrClosed, or one that wraps the cause of ctx, which ends
+// only the waiting for somebody else's compiling.
+func (s *Sandbox) Module(ctx context.Context, digest string, wasm func() ([]byte, error)) (*Module, error) {
+	release, err := s.hold()
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	return s.modules.get(ctx, digest, func() (*Module, error) {
+		b, err := wasm()
+		if err != nil {
+			return nil, err
+		}
+		return s.load(context.WithoutCancel(ctx), digest, b)
+	})
+}
+
+func (s *Sandbox) load(ctx context.Context, digest string, wasm []byte) (*Module, error) {
+	sum := sha256.Sum256(wasm)
+	if got := "sha256:" + hex.EncodeToString(sum[:]); got != digest {
+		return nil, &ModuleError{ModuleDigest, fmt.Sprintf("its bytes have the digest %s, not %s", got, digest)}
+	}
+	file, err := parseWasm(wasm, abi.DescribeSection)
+	if err != nil {
+		return nil, err
+	}
+	m := &Module{sandbox: s, digest: digest, wasm: wasm, file: file}
+	if file.minPages > MaxMemoryPages {
+		return nil, m.tooMuchMemory(MaxMemoryPages)
+	}
+	_, compiled, err := m.ready(ctx, max(DefaultMemoryPages, file.minPages))
+	if err != nil {
+		return nil, err
+	}
+	_, m.describe = compiled.ExportedFunctions()[abi.ExportDescribe]
+	return m, nil
+}
+
+// ready returns the engine for a memory limit and the module compiled for it.
+// The machine code is made once; what is repeated for another limit is reading
+// the module.
+func (m *Module) ready(ctx context.Context, pages uint32) (*engine, wazero.CompiledModule, error) {
+	if m.file.minPages > pages {
+		return nil, nil, m.tooMuchMemory(pages)
+	}
+	e, err := m.sandbox.engine(ctx, pages)
+	if err != nil {
+		return nil, nil, err
+	}
+	compiled, err := m.compiled.get(ctx, pages, func() (wazero.CompiledModule, error) {
+		if err := checkImports(m.file, e); err != nil {
+			return nil, err
+		}
+		begun := time.Now()
+		compiled, err := e.runtime.CompileModule(context.WithoutCancel(ctx), m.wasm)
+		if err != nil {
+			return nil, &ModuleError{ModuleInvalid, err.Error()}
+		}
+		m.sandbox.logger.DebugContext(ctx, "module ready",
+			slog.String("digest", m.digest), slog.Uint64("pages", uint64(pages)), slog.Duration("took", time.Since(begun)))
+		return compiled, checkFunctions(compiled, e)
+	})
+	return e, compiled, err
+}
+
+func (m *Module) tooMuchMemory(pages uint32) error {
+	return &ModuleError{ModuleMemory, fmt.Sprintf("it starts with %d pages of memory (64 KiB each) and the limit is %d; raise the step's limit or build a smaller module", m.file.minPages, pages)}
+}
+
+// Describe returns what the module says of itself: what the custom section
+// says, else what pawl_describe puts out; nil if it has neither. The error is a
+// *ModuleError if that cannot be read, else as that of [Module.Enter].
+func (m *Module) Describe(ctx context.Context) (*abi.Description, error) {
+	text := m.file.description
+	if text == nil {
+		if !m.describe {
+			return nil, nil
+		}
+		var err error
+		if text, err = m.describeItself(ctx); err != nil {
+			return nil, err
+		}
+	}
+	d := &abi.Description{}
+	if err := json.Unmarshal(text, d); err != nil {
+		return nil, &ModuleError{ModuleBadDescription, fmt.Sprintf("what it says of itself is not a description: %v", err)}
+	}
+	return d, nil
+}
+
+// DescribeText returns, as it is, what pawl_describe puts out; nil if the
+// module does not export it. A build copies it into the custom section.
+func (m *Module) DescribeText(ctx context.Context) ([]byte, error) {
+	if !m.describe {
+		return nil, nil
+	}
+	return m.describeItself(ctx)
+}
+
+func (m *Module) describeItself(ctx context.Context) ([]byte, error) {
+	release, err := m.sandbox.hold()
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	in := newInstance(describing, &Entry{
+		Start:  time.Unix(0, 0),
+		Random: func(int) (zero [32]byte) { return zero },
+	})
+	exit, err := m.enter(ctx, in, max(DefaultMemoryPages, m.file.minPages), abi.ExportDescribe)
+	switch {
+	case err != nil:
+		return nil, err
+	case exit.Failure != nil:
+		return nil, &ModuleError{ModuleBadDescription, "pawl_describe failed: " + exit.Failure.Message}
+	}
+	return exit.Output, nil
+}

@@ -1,0 +1,165 @@
+package sandbox
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+)
+
+// wasmFile is what must be known of a module before it is compiled: what wazero
+// would refuse with a text that does not help the module's author, or not list.
+type wasmFile struct {
+	imports     []wasmImport
+	shared      bool   // a memory is shared between threads
+	minPages    uint32 // the memory at the start
+	description []byte // the custom section; nil if there is none
+}
+
+type wasmImport struct {
+	module, name string
+	kind         byte
+}
+
+const kindFunction = 0
+
+var kindNames = [...]string{kindFunction: "function", 1: "table", 2: "memory", 3: "global", 4: "tag"}
+
+func (i wasmImport) String() string {
+	kind := "thing"
+	if int(i.kind) < len(kindNames) {
+		kind = kindNames[i.kind]
+	}
+	return fmt.Sprintf("%s %q %q", kind, i.module, i.name)
+}
+
+// Sections of a module that are read here.
+const (
+	sectionCustom = 0
+	sectionImport = 2
+	sectionMemory = 5
+)
+
+var errShort = errors.New("it ends too early or a number in it is too large")
+
+// parseWasm reads the sections of a core module. The error is a *ModuleError.
+func parseWasm(wasm []byte, descriptionSection string) (*wasmFile, error) {
+	if len(wasm) < 8 || !bytes.HasPrefix(wasm, []byte("\x00asm")) {
+		return nil, &ModuleError{ModuleInvalid, "it is not a WebAssembly module"}
+	}
+	switch version := binary.LittleEndian.Uint32(wasm[4:]); {
+	case version == 1:
+	case version>>16 == 1: // the layer field of the component model
+		return nil, &ModuleError{ModuleComponent, "it is a WebAssembly component; Pawl runs core modules. Build it for wasm32-wasip1 (in Go: GOOS=wasip1 GOARCH=wasm -buildmode=c-shared), not for wasip2"}
+	default:
+		return nil, &ModuleError{ModuleInvalid, fmt.Sprintf("its format version is %d; only 1 exists", version)}
+	}
+	f := &wasmFile{}
+	for r := (reader{rest: wasm[8:]}); len(r.rest) > 0; {
+		id := r.byte()
+		body := reader{rest: r.bytes()}
+		if r.bad {
+			return nil, &ModuleError{ModuleInvalid, "its sections cannot be read: " + errShort.Error()}
+		}
+		f.section(id, &body, descriptionSection)
+		if body.bad {
+			return nil, &ModuleError{ModuleInvalid, fmt.Sprintf("its section %d cannot be read: %v", id, errShort)}
+		}
+	}
+	return f, nil
+}
+
+func (f *wasmFile) section(id byte, r *reader, descriptionSection string) {
+	switch id {
+	case sectionCustom:
+		if name := r.bytes(); string(name) == descriptionSection && f.description == nil {
+			f.description = r.rest
+		}
+	case sectionImport:
+		for n := r.uint(); n > 0 && !r.bad; n-- {
+			if !f.importEntry(r) {
+				return
+			}
+		}
+	case sectionMemory:
+		for n := r.uint(); n > 0 && !r.bad; n-- {
+			f.memory(r)
+		}
+	}
+}
+
+// importEntry reports whether it knows the import's kind. What follows an
+// unknown one cannot be read, and need not be: the module is refused for it.
+func (f *wasmFile) importEntry(r *reader) bool {
+	i := wasmImport{module: string(r.bytes()), name: string(r.bytes()), kind: r.byte()}
+	f.imports = append(f.imports, i)
+	switch i.kind {
+	case kindFunction:
+		r.uint()
+	case 1:
+		r.byte()
+		r.limits()
+	case 2:
+		f.memory(r)
+	case 3:
+		r.byte()
+		r.byte()
+	default:
+		return false
+	}
+	return true
+}
+
+func (f *wasmFile) memory(r *reader) {
+	flags, lowest := r.limits()
+	f.shared = f.shared || flags&2 != 0
+	f.minPages = max(f.minPages, lowest)
+}
+
+// reader takes apart bytes; once bad, it stays so and gives zeros.
+type reader struct {
+	rest []byte
+	bad  bool
+}
+
+func (r *reader) byte() byte {
+	if len(r.rest) == 0 {
+		r.bad = true
+		return 0
+	}
+	b := r.rest[0]
+	r.rest = r.rest[1:]
+	return b
+}
+
+// uint reads an unsigned LEB128 number of at most 32 bits.
+func (r *reader) uint() uint32 {
+	n, size := binary.Uvarint(r.rest)
+	if size <= 0 || size > 5 || n > 1<<32-1 {
+		r.bad, r.rest = true, nil
+		return 0
+	}
+	r.rest = r.rest[size:]
+	return uint32(n)
+}
+
+// bytes reads a length and that many bytes.
+func (r *reader) bytes() []byte {
+	n := r.uint()
+	if uint64(n) > uint64(len(r.rest)) {
+		r.bad, r.rest = true, nil
+		return nil
+	}
+	b := r.rest[:n:n]
+	r.rest = r.rest[n:]
+	return b
+}
+
+func (r *reader) limits() (flags byte, lowest uint32) {
+	flags = r.byte()
+	lowest = r.uint()
+	if flags&1 != 0 {
+		r.uint()
+	}
+	return flags, lowest
+}
