@@ -1,0 +1,225 @@
+package runtime
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/pawl-dev/pawl/host"
+	"github.com/pawl-dev/pawl/host/abi"
+	"github.com/pawl-dev/pawl/kv"
+	"github.com/pawl-dev/pawl/runtime/internal/journal"
+	"github.com/pawl-dev/pawl/runtime/internal/manifest"
+	"github.com/pawl-dev/pawl/runtime/internal/sandbox"
+)
+
+// attempt is one entry of one attempt of a step: the loop that answers the
+// guest's calls, from the journal first.
+type attempt struct {
+	body   *body
+	run    *journal.Run
+	step   *manifest.Step
+	index  int // of the step
+	number int
+	root   string // key root
+	calls  int    // made so far in this entry
+	began  time.Time
+}
+
+// attempt executes the open attempt of the current step and records its end.
+func (b *body) attempt(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return errStopped
+	}
+	a := &attempt{body: b, run: b.run, began: time.Now()}
+	var at time.Time
+	b.run.Read(func(s *journal.State) {
+		a.index, a.root = s.Current, s.Start.Root
+		a.number, at = s.Steps[s.Current].Attempts, s.Steps[s.Current].At
+	})
+	a.step = b.step(a.index)
+	b.emit(Event{Kind: Begun, Call: -1})
+	exit, err := a.enter(ctx, at)
+	b.emit(Event{Kind: Returned, Call: -1, Elapsed: time.Since(a.began)})
+	return a.settle(ctx, exit, err)
+}
+
+// enter runs the guest.
+func (a *attempt) enter(ctx context.Context, at time.Time) (*sandbox.Exit, error) {
+	input, err := a.input(ctx)
+	if err != nil {
+		return nil, err
+	}
+	module, err := a.body.workflow.module(ctx, a.step.Module)
+	if err != nil {
+		return nil, err
+	}
+	return module.Enter(ctx, &sandbox.Entry{
+		Step: a.step.Name, Input: input, Start: at, Random: a.random,
+		MemoryPages: a.step.Limits.MemoryPages, Call: a.call, Log: a.log,
+	})
+}
+
+// input is the step's input. What it is made of is recorded, so it is the same
+// in every attempt.
+func (a *attempt) input(ctx context.Context) ([]byte, error) {
+	var input *kv.Body
+	outputs := map[string]*kv.Body{}
+	a.run.Read(func(s *journal.State) {
+		input = &s.Start.Input
+		for _, st := range s.Steps[:s.Current] {
+			outputs[st.Name] = st.Output
+		}
+	})
+	read := map[string]json.RawMessage{}
+	for name, body := range outputs {
+		data, err := a.run.Body(ctx, body)
+		if err != nil {
+			return nil, err
+		}
+		read[name] = data
+	}
+	whole, err := a.run.Body(ctx, input)
+	if err != nil {
+		return nil, err
+	}
+	previous := json.RawMessage(whole)
+	if a.index > 0 {
+		previous = read[a.body.step(a.index-1).Name]
+	}
+	made, err := a.step.Input(whole, read, previous)
+	if err != nil {
+		return nil, &inputFailure{err}
+	}
+	return made, nil
+}
+
+// inputFailure says that a step's input cannot be made from what is there.
+type inputFailure struct{ err error }
+
+func (e *inputFailure) Error() string { return "with: " + e.err.Error() }
+
+// random is the key of the guest's random numbers: nobody outside can guess
+// them, and one extra draw does not shift what follows the next call. Before
+// the step is entered (call -1) it is the same for all steps of a run.
+func (a *attempt) random(call int) (key [32]byte) {
+	mac := hmac.New(sha256.New, a.body.engine.book.Secret())
+	scope := a.step.Name
+	if call < 0 {
+		scope = ""
+	}
+	for _, part := range []string{"pawl random", a.root, scope} {
+		mac.Write(binary.BigEndian.AppendUint32(nil, uint32(len(part))))
+		mac.Write([]byte(part))
+	}
+	mac.Write(binary.BigEndian.AppendUint64(nil, uint64(int64(call))))
+	copy(key[:], mac.Sum(nil))
+	return key
+}
+
+func (a *attempt) log(level slog.Level, line string) {
+	a.body.emit(Event{Kind: Logged, Call: -1, Level: level, Message: line})
+}
+
+// settle records how the attempt ended.
+func (a *attempt) settle(ctx context.Context, exit *sandbox.Exit, err error) error {
+	durably := context.WithoutCancel(ctx)
+	var (
+		undecided *host.UndecidedError
+		diverged  *divergedError
+		trap      *sandbox.Trap
+		input     *inputFailure
+	)
+	if err == nil || errors.As(err, &trap) {
+		if err := a.leftOver(); err != nil {
+			return a.run.Park(durably, a.park(journal.ParkDiverged, err.Error(), ""))
+		}
+	}
+	switch {
+	case errors.As(err, &undecided):
+		return a.run.Park(durably, a.park(journal.ParkUnknown, undecided.Error(), undecided.Help))
+	case errors.As(err, &diverged):
+		return a.run.Park(durably, a.park(journal.ParkDiverged, diverged.Error(), ""))
+	case errors.Is(err, ErrBudgetSpent):
+		return a.run.ParkBudget(durably, a.calls-1, err)
+	case errors.As(err, &trap):
+		return a.fail(durably, &abi.Failure{Code: trap.Code, Message: trap.Message})
+	case errors.As(err, &input):
+		return a.fail(durably, &abi.Failure{Code: "bad_input", Message: input.Error(), Retry: abi.Never})
+	case err != nil && ctx.Err() != nil:
+		return errStopped
+	case err != nil:
+		return err // ours, or the store's: the attempt stays open
+	}
+	if exit.Failure != nil {
+		return a.fail(durably, exit.Failure)
+	}
+	if err := a.step.CheckOutput(exit.Output); err != nil {
+		return a.fail(durably, &abi.Failure{Code: "invalid_output", Message: err.Error(), Retry: abi.Never})
+	}
+	return a.run.Complete(durably, exit.Output)
+}
+
+func (a *attempt) park(code, sentence, help string) *journal.Park {
+	return &journal.Park{Step: a.index, Attempt: a.number, Code: code, Call: a.calls - 1, Sentence: sentence, Help: help}
+}
+
+// leftOver finds calls in the journal that the guest did not make before it
+// ended. Calls of this attempt must all have been made; of earlier attempts,
+// completed writes must have been.
+func (a *attempt) leftOver() (err error) {
+	a.run.Read(func(s *journal.State) {
+		calls := s.Steps[a.index].Calls
+		for i := a.calls; i < len(calls); i++ {
+			if calls[i].Attempt == a.number || calls[i].Written() || calls[i].Receipt == nil {
+				err = &divergedError{call: i, expected: calls[i].Tool, got: "the end of the step"}
+				return
+			}
+		}
+	})
+	return err
+}
+
+// fail records a failed attempt and when the next one is due, if any is.
+func (a *attempt) fail(ctx context.Context, f *abi.Failure) error {
+	rec := &journal.Fail{
+		Step: a.index, Attempt: a.number, Code: f.Code, Message: f.Message, Kind: journal.Temporary,
+		Retry: string(f.Retry), Call: -1, Detail: f.Detail,
+	}
+	if rec.Retry == "" {
+		rec.Retry = string(abi.Again)
+	}
+	wait := time.Duration(f.AfterMS) * time.Millisecond
+	now := time.Now()
+	a.run.Read(func(s *journal.State) {
+		for i, c := range s.Steps[a.index].Calls {
+			if c.Receipt != nil && i < a.calls && c.Status().Retryable() {
+				rec.Call = i
+				wait = max(wait, time.Duration(c.Receipt.After)*time.Millisecond)
+			}
+		}
+		// With nothing to make again, a replay comes to the same end.
+		if rec.Retry == string(abi.Never) || (rec.Retry == string(abi.Again) && rec.Call < 0) {
+			rec.Kind = journal.Deterministic
+			return
+		}
+		if s.AllowAttempt(a.index, a.step.Retry.Attempts, now) == nil {
+			rec.Next = now.Add(max(wait, a.backoff())).UnixMicro()
+		}
+	})
+	return a.run.Fail(ctx, rec)
+}
+
+// backoff is the wait after this attempt: it doubles from attempt to attempt.
+func (a *attempt) backoff() time.Duration {
+	wait := a.step.Retry.Backoff
+	for i := 1; i < a.number && wait < a.step.Retry.MaxBackoff; i++ {
+		wait *= 2
+	}
+	return min(wait, a.step.Retry.MaxBackoff)
+}

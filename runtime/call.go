@@ -1,0 +1,216 @@
+package runtime
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/pawl-dev/pawl/host"
+	"github.com/pawl-dev/pawl/host/abi"
+	"github.com/pawl-dev/pawl/runtime/internal/journal"
+	"github.com/pawl-dev/pawl/runtime/internal/sandbox"
+)
+
+// call answers one host call of the guest: the one path by which anything
+// leaves a step. The journal answers first; what it does not know goes through
+// grant, budget and the effect protocol.
+func (a *attempt) call(ctx context.Context, r *sandbox.Request) (*sandbox.Reply, error) {
+	index := a.calls
+	a.calls++
+	tool, id := a.granted(r.Tool)
+	hash, hashErr := host.RequestHash(id, r.Head.Type, r.Head.Key, r.Head.Unknown, r.Body)
+	if hashErr != nil { // not JSON: replay still has to know it again
+		hash, _ = host.RequestHash(id, abi.TypeBytes, r.Head.Key, r.Head.Unknown, r.Body)
+	}
+	known, err := a.known(index, r.Tool, id, hash)
+	if err != nil {
+		return nil, err
+	}
+	if known.answer != nil {
+		return a.reply(ctx, known.answer)
+	}
+	if ctx.Err() != nil || a.body.engine.stopping.Err() != nil {
+		return nil, errStopped
+	}
+	c := &host.Call{
+		Tool: id, Run: a.run.ID(), Step: a.step.Name, Attempt: a.number, Index: index,
+		Type: r.Head.Type, Body: r.Body, Hash: hash, Key: a.key(id, hash, known.occurrence),
+	}
+	if known.past.Tries == 0 {
+		a.body.emit(Event{Kind: BeforeIntent, Call: index, Tool: r.Tool})
+		if status, why := a.refuse(r, tool, c, hashErr); status != abi.OK {
+			return a.refused(r, c, status, why)
+		}
+	} else if tool == nil {
+		return nil, fmt.Errorf("tool %s of an open call is not registered", id) // pins are checked before
+	}
+	return a.carry(ctx, r, tool, c, known)
+}
+
+// carry takes the call through the effect protocol.
+func (a *attempt) carry(ctx context.Context, r *sandbox.Request, tool host.Tool, c *host.Call, known knowledge) (*sandbox.Reply, error) {
+	contract := tool.Contract().WithDefaults()
+	ledger := a.run.Ledger(a.index, r.Tool, c, contract, known.occurrence)
+	c.Sent = func() { a.run.Emit(ledger.SentEvent()) }
+	receipt, err := host.Do(ctx, a.body.engine.graceful(tool), ledger, c, known.past)
+	if err != nil {
+		return nil, err
+	}
+	return &sandbox.Reply{
+		Status: receipt.Status, Body: receipt.Response.Body, At: receipt.At,
+		Head: abi.ResultHead{
+			Type: receipt.Response.Type, Code: receipt.Code, Message: receipt.Message,
+			Retryable: receipt.Status.Retryable(), AfterMS: receipt.After.Milliseconds(),
+		},
+	}, nil
+}
+
+// knowledge is what the journal knows of a call.
+type knowledge struct {
+	answer     *journal.Receipt // the guest was, or would have been, given this
+	past       host.Past        // begun and not settled
+	occurrence uint32           // equal calls before it in the step
+}
+
+// known looks the call up in the journal. The i-th call must be the i-th
+// record's: tool and request hash.
+func (a *attempt) known(index int, grant, id string, hash host.Hash) (k knowledge, err error) {
+	a.run.Read(func(s *journal.State) {
+		calls := s.Steps[a.index].Calls
+		for _, c := range calls[:min(index, len(calls))] {
+			if c.Tool == id && c.Hash == hash {
+				k.occurrence++
+			}
+		}
+		if index >= len(calls) {
+			return
+		}
+		c := calls[index]
+		switch {
+		case c.Tool != id || c.Hash != hash:
+			err = &divergedError{
+				call:     index,
+				expected: fmt.Sprintf("%s with request %s", c.Tool, c.Hash),
+				got:      fmt.Sprintf("%s with request %s", id, hash),
+			}
+		case c.Receipt == nil:
+			k.past = host.Past{Tries: c.Tries, First: c.First, Last: c.Last}
+		case !c.Again(a.number):
+			k.answer = c.Receipt
+		}
+	})
+	return k, err
+}
+
+// reply gives the guest a recorded answer.
+func (a *attempt) reply(ctx context.Context, r *journal.Receipt) (*sandbox.Reply, error) {
+	body, err := a.run.Body(ctx, &r.Response)
+	if err != nil {
+		return nil, err
+	}
+	status := abi.Status(r.Status)
+	return &sandbox.Reply{
+		Status: status, Body: body, At: time.UnixMicro(r.At).UTC(),
+		Head: abi.ResultHead{
+			Type: r.Type, Code: r.Code, Message: r.Message, Retryable: status.Retryable(), AfterMS: r.After,
+		},
+	}, nil
+}
+
+// granted returns the tool that the step means by name, and its id. Without a
+// grant, or without such a tool, the tool is nil.
+func (a *attempt) granted(name string) (host.Tool, string) {
+	for _, g := range a.step.Tools {
+		if g.Name == name {
+			tool, _ := a.body.engine.opts.Tools.Tool(g.Use)
+			return tool, g.Use
+		}
+	}
+	return nil, name
+}
+
+func (a *attempt) key(id string, hash host.Hash, occurrence uint32) host.Key {
+	return host.NewKey(host.KeyInput{
+		Store: a.body.engine.book.ID(), Root: a.root, Scope: host.Scope{Lineage: a.step.Name},
+		Tool: id, Request: hash, Occurrence: occurrence,
+	})
+}
+
+// refuse says why a call cannot become an intent.
+func (a *attempt) refuse(r *sandbox.Request, tool host.Tool, c *host.Call, hashErr error) (abi.Status, string) {
+	switch {
+	case tool == nil:
+		return abi.Denied, fmt.Sprintf("step %s has no grant for %s; add it to its tools in workflow.toml", a.step.Name, r.Tool)
+	case a.step.Limits.Calls > 0 && c.Index >= a.step.Limits.Calls:
+		return abi.Budget, fmt.Sprintf("step %s may make %d calls (limits.calls)", a.step.Name, a.step.Limits.Calls)
+	case hashErr != nil:
+		return abi.Invalid, hashErr.Error()
+	case r.Head.Key != "":
+		return abi.Invalid, "business keys do not exist yet; leave steps.Key out"
+	case r.Head.Unknown:
+		return abi.Invalid, "seeing unknown outcomes does not exist yet; leave steps.SeeUnknown out"
+	}
+	if checker, ok := tool.(host.Checker); ok {
+		if err := checker.Check(c); err != nil {
+			return abi.Invalid, err.Error()
+		}
+	}
+	return abi.OK, ""
+}
+
+// refused records the refusal and tells the guest.
+func (a *attempt) refused(r *sandbox.Request, c *host.Call, status abi.Status, why string) (*sandbox.Reply, error) {
+	code := map[abi.Status]string{abi.Denied: "denied", abi.Invalid: "invalid_request", abi.Budget: "step_calls"}[status]
+	if err := a.run.Refuse(a.index, a.number, c.Index, r.Tool, c.Tool, c.Hash, status, code, why); err != nil {
+		return nil, err
+	}
+	a.body.emit(Event{Kind: Refused, Call: c.Index, Tool: r.Tool, Status: status, Code: code, Message: why})
+	var at time.Time
+	a.run.Read(func(s *journal.State) { at = s.Updated })
+	return &sandbox.Reply{Status: status, At: at, Head: abi.ResultHead{Code: code, Message: why}}, nil
+}
+
+// graceful returns the tool with its tries and queries shielded from the
+// engine's stopping: what is in flight may finish within the grace, so that a
+// stop in good order leaves nothing unknown.
+func (e *Engine) graceful(tool host.Tool) host.Tool {
+	g := gracefulTool{tool, e.killing}
+	if v, ok := tool.(host.Verifier); ok {
+		return gracefulVerifier{g, v}
+	}
+	return g
+}
+
+type gracefulTool struct {
+	host.Tool
+	killing context.Context
+}
+
+func (g gracefulTool) Try(ctx context.Context, c *host.Call) host.Answer {
+	ctx, cancel := g.shield(ctx)
+	defer cancel()
+	return g.Tool.Try(ctx, c)
+}
+
+// shield keeps ctx's values and deadline, but ends with the grace instead.
+func (g gracefulTool) shield(ctx context.Context) (context.Context, context.CancelFunc) {
+	shielded, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(g.killing, cancel)
+	if deadline, ok := ctx.Deadline(); ok {
+		var done context.CancelFunc
+		shielded, done = context.WithDeadline(shielded, deadline)
+		return shielded, func() { stop(); done(); cancel() }
+	}
+	return shielded, func() { stop(); cancel() }
+}
+
+type gracefulVerifier struct {
+	gracefulTool
+	verifier host.Verifier
+}
+
+func (g gracefulVerifier) Verify(ctx context.Context, c *host.Call) host.Verdict {
+	ctx, cancel := g.shield(ctx)
+	defer cancel()
+	return g.verifier.Verify(ctx, c)
+}

@@ -1,0 +1,299 @@
+package runtime
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"sort"
+	"time"
+
+	"github.com/pawl-dev/pawl/host"
+	"github.com/pawl-dev/pawl/host/abi"
+	"github.com/pawl-dev/pawl/kv"
+	"github.com/pawl-dev/pawl/runtime/internal/journal"
+)
+
+// checkpoint reads the document of a run.
+func (e *Engine) checkpoint(id string) (c *Checkpoint, err error) {
+	b, _, sleeping := e.watch(id)
+	err = e.book.View(id, func(s *journal.Snapshot) error {
+		d := &document{snapshot: s, engine: e, live: b != nil && !sleeping}
+		c, err = d.build()
+		return err
+	})
+	return c, err
+}
+
+// document turns a run's records into its checkpoint document.
+type document struct {
+	snapshot *journal.Snapshot
+	engine   *Engine
+	live     bool // this process executes it now
+	err      error
+}
+
+func (d *document) build() (*Checkpoint, error) {
+	s := d.snapshot
+	c := &Checkpoint{
+		Format: CheckpointFormat, Run: s.Start.Run, ExternalID: s.Start.ExternalID, Title: s.Start.Title,
+		Labels:   map[string]string{},
+		Workflow: WorkflowID{s.Start.Workflow, s.Start.Version, s.Start.Digest},
+		Pins:     d.pins(), Seq: s.Seq, Started: s.Started, Updated: s.Updated, Input: d.json(&s.Start.Input),
+		Ready: []string{}, CompletedSteps: []string{}, Reasons: []Reason{}, Actions: []Action{},
+		Approvals: []struct{}{}, Orphans: []struct{}{}, Budgets: d.budgets(), LastError: d.lastError(),
+	}
+	maps.Copy(c.Labels, s.Start.Labels)
+	for _, st := range s.Steps {
+		c.Steps = append(c.Steps, d.step(st))
+		if st.Phase == journal.PhaseCompleted {
+			c.CompletedSteps = append(c.CompletedSteps, st.Name)
+		}
+	}
+	if !s.Ended() {
+		c.ResumeFrom = s.Steps[s.Current].Name
+		c.Ready = append(c.Ready, c.ResumeFrom)
+	}
+	d.state(c)
+	return c, d.err
+}
+
+// json reads a body that holds JSON. An error is kept.
+func (d *document) json(body *kv.Body) json.RawMessage {
+	data, err := d.snapshot.Body(body)
+	if err != nil {
+		d.err = err
+		return nil
+	}
+	if !json.Valid(data) {
+		data, _ = json.Marshal(base64.StdEncoding.EncodeToString(data))
+	}
+	return data
+}
+
+func (d *document) pins() Pins {
+	p := d.snapshot.Start.Pins
+	doc := Pins{
+		Modules: maps.Clone(p.Modules), Tools: map[string]string{}, ABI: p.ABI, Semantics: p.Semantics,
+		StateFormat: p.StateFormat, Arch: p.Arch,
+	}
+	for id := range p.Tools {
+		if contract, err := contractOf(p, id); err == nil {
+			doc.Tools[id] = contract.Digest()
+		}
+	}
+	return doc
+}
+
+func (d *document) budgets() Budgets {
+	l, u := &d.snapshot.Start.Limits, &d.snapshot.Used
+	b := Budgets{
+		Attempts: counter(int64(l.Attempts), int64(u.Attempts)),
+		Calls:    counter(int64(l.Calls), int64(u.Calls)),
+		ActiveMS: counter(l.Active.Milliseconds(), u.Active.Milliseconds()),
+		Units:    map[string]Counter{},
+	}
+	b.Recoveries.Counter = counter(int64(l.Recoveries), int64(u.Recoveries))
+	b.Recoveries.InARow = int64(u.InARow)
+	for unit, limit := range l.Units {
+		b.Units[unit] = counter(limit, u.Units[unit])
+	}
+	for unit, used := range u.Units {
+		if _, limited := l.Units[unit]; !limited {
+			b.Units[unit] = Counter{Used: used}
+		}
+	}
+	if l.Deadline > 0 {
+		at := time.UnixMicro(l.Deadline).UTC()
+		b.Deadline = &at
+	}
+	return b
+}
+
+func counter(limit, used int64) Counter {
+	if limit == 0 {
+		return Counter{Used: used}
+	}
+	return Counter{Limit: &limit, Used: used}
+}
+
+func (d *document) lastError() *LastError {
+	f := d.snapshot.LastError
+	if f == nil {
+		return nil
+	}
+	e := &LastError{
+		Code: f.Code, Message: f.Message, Step: d.snapshot.Steps[f.Step].Name, Attempt: f.Attempt, Kind: f.Kind,
+		Retryable: f.Kind == journal.Temporary, At: d.snapshot.LastErrorAt, Detail: f.Detail,
+	}
+	if f.Call >= 0 {
+		e.Call = &f.Call
+	}
+	return e
+}
+
+func (d *document) step(st *journal.Step) StepCheckpoint {
+	doc := StepCheckpoint{Name: st.Name, State: d.stepState(st), Attempts: st.Attempts, Calls: []CallCheckpoint{}}
+	if !st.At.IsZero() {
+		doc.Began = &st.At
+	}
+	if st.Phase == journal.PhaseCompleted {
+		doc.Ended, doc.Output = &st.Ended, d.json(st.Output)
+	}
+	for i, call := range st.Calls {
+		doc.Calls = append(doc.Calls, d.call(i, call))
+	}
+	return doc
+}
+
+func (d *document) stepState(st *journal.Step) RunState {
+	if st.Phase == journal.PhaseOpen {
+		if d.live {
+			return StateRunning
+		}
+		return StateInterrupted
+	}
+	return RunState(st.Phase)
+}
+
+func (d *document) call(i int, c *journal.Call) CallCheckpoint {
+	doc := CallCheckpoint{
+		N: i, Tool: c.Grant, Attempt: c.Attempt, RequestHash: c.Hash.String(), Tries: c.Tries,
+		Outcome: host.OutcomeUnknown.String(),
+	}
+	if c.Tool != c.Grant {
+		doc.Use = c.Tool
+	}
+	if !c.Refused {
+		doc.Effect, doc.Key, doc.Request = c.Class.String(), c.Key.String(), d.json(&c.Request)
+	}
+	if r := c.Receipt; r != nil {
+		doc.Outcome = host.Outcome(r.Outcome).String()
+		doc.Status = statusNames[abi.Status(r.Status)]
+		doc.Code, doc.Message = r.Code, r.Message
+		doc.Receipt = &ReceiptView{At: time.UnixMicro(r.At).UTC(), Status: r.Answer, Verified: r.Verified, Units: r.Units}
+		if r.Response.Inline != nil || r.Response.Hash != nil {
+			doc.Receipt.Response = d.json(&r.Response)
+		}
+	}
+	if contract, err := contractOf(d.snapshot.Start.Pins, c.Tool); err == nil && contract.Compensation != nil && c.Written() {
+		doc.Compensation = &Compensation{Tool: contract.Compensation.Tool, State: "possible"}
+	}
+	return doc
+}
+
+var statusNames = map[abi.Status]string{
+	abi.OK: "ok", abi.Denied: "denied", abi.Invalid: "invalid", abi.Rejected: "rejected", abi.NotApplied: "not_applied",
+	abi.Budget: "budget", abi.Cancelled: "cancelled", abi.Deadline: "deadline", abi.Unknown: "unknown",
+}
+
+// state derives the run's state, its reasons and what may be done. This is the
+// closed table: every state that does not move by itself names its waker.
+func (d *document) state(c *Checkpoint) {
+	s := d.snapshot
+	if s.Ended() {
+		c.State = StateCompleted
+		return
+	}
+	st := s.Steps[s.Current]
+	reason := Reason{Step: st.Name, Waker: "operator"}
+	switch s.Phase {
+	case journal.PhaseWaiting:
+		c.State = StateWaiting
+		reason.Code, reason.Waker, reason.At = "timer", "timer", &st.Next
+		reason.Sentence = fmt.Sprintf("%s waits for attempt %d at %s: %s", st.Name, st.Attempts+1,
+			st.Next.Format(time.TimeOnly), st.Failure.Message)
+		d.offer(c, fmt.Sprintf("begins attempt %d of %s now", st.Attempts+1, st.Name)+d.again(st, st.Attempts+1))
+	case journal.PhaseDecision:
+		c.State = StateNeedsDecision
+		reason.Code, reason.Sentence, reason.Help = s.Park.Code, s.Park.Sentence, s.Park.Help
+		if s.Park.Call >= 0 {
+			reason.Call = &s.Park.Call
+		}
+		if s.Park.Code == journal.ParkUnknown {
+			d.offer(c, "asks the receiver again where it can be asked; sends nothing that the tool's class does not allow")
+		}
+	case journal.PhaseFailed:
+		c.State = StateFailed
+		reason.Code, reason.Sentence = st.Failure.Code, d.failed(st)
+	default:
+		d.open(c, st, &reason)
+	}
+	if d.engine.opts.Tools != nil && c.State != StateRunning {
+		d.incompatible(c, &reason)
+	}
+	if reason.Sentence != "" {
+		c.Reasons = append(c.Reasons, reason)
+	}
+}
+
+func (d *document) failed(st *journal.Step) string {
+	f := st.Failure
+	if f.Kind == journal.Deterministic {
+		return fmt.Sprintf("%s failed and would fail the same way again: %s. New code or another input is needed.", st.Name, f.Message)
+	}
+	return fmt.Sprintf("%s failed in attempt %d and no attempt is left: %s", st.Name, f.Attempt, f.Message)
+}
+
+// open fills in the state of a run with an open attempt.
+func (d *document) open(c *Checkpoint, st *journal.Step, reason *Reason) {
+	if d.live {
+		c.State = StateRunning
+		return
+	}
+	c.State, reason.Code = StateInterrupted, "crashed"
+	reason.Sentence = fmt.Sprintf("the process ended inside attempt %d of %s", st.Attempts, st.Name)
+	if d.snapshot.Clean {
+		reason.Code = "stopped"
+		reason.Sentence = fmt.Sprintf("stopped in good order inside attempt %d of %s", st.Attempts, st.Name)
+	}
+	d.offer(c, fmt.Sprintf("goes on inside attempt %d of %s", st.Attempts, st.Name)+d.again(st, st.Attempts))
+}
+
+// again says which calls a resume makes or resolves.
+func (d *document) again(st *journal.Step, attempt int) string {
+	var say string
+	for _, call := range st.Calls {
+		switch {
+		case call.Receipt == nil:
+			say += fmt.Sprintf("; resolves %s (%s)", call.Grant, call.Class)
+		case call.Again(attempt):
+			say += fmt.Sprintf("; repeats %s (%s)", call.Grant, call.Class)
+		}
+	}
+	return say
+}
+
+// offer adds the action resume.
+func (d *document) offer(c *Checkpoint, does string) {
+	done := "no completed step runs again"
+	if len(c.CompletedSteps) > 0 {
+		done = fmt.Sprintf("%v: completed, do not run again", c.CompletedSteps)
+	}
+	c.Actions = append(c.Actions, Action{
+		Action: "resume", Roles: []string{"operator"}, Does: does,
+		DoesNot: done + "; no effect that is known to have happened is repeated", Seen: d.seen(),
+	})
+}
+
+// seen is a digest of what the document shows.
+func (d *document) seen() string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s %d", d.snapshot.Start.Run, d.snapshot.Seq))
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+// incompatible overrides the state of a run that this program cannot go on
+// with.
+func (d *document) incompatible(c *Checkpoint, reason *Reason) {
+	diffs := d.engine.differences(d.snapshot.Start.Pins)
+	if len(diffs) == 0 {
+		return
+	}
+	c.State, c.Differences, c.Actions = StateIncompatible, diffs, []Action{}
+	reason.Code, reason.At, reason.Call, reason.Help = "incompatible", nil, nil, ""
+	err := &IncompatibleError{Differences: diffs}
+	reason.Sentence = err.Error()
+	sort.Slice(c.Differences, func(i, j int) bool { return c.Differences[i].Pin < c.Differences[j].Pin })
+}

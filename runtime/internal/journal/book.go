@@ -1,0 +1,251 @@
+package journal
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+	"time"
+
+	"github.com/pawl-dev/pawl/kv"
+)
+
+// Book is the runtime's part of a store: its identity, its workflows, and its
+// runs. It is safe for concurrent use.
+type Book struct {
+	store    kv.Store
+	identity identity
+}
+
+// identity is made when a store is first opened. The id is part of every
+// idempotency key; the secret feeds the guests' random numbers, so that nobody
+// outside can guess them.
+type identity struct {
+	Format  int    `cbor:"1,keyasint"`
+	ID      string `cbor:"2,keyasint"`
+	Secret  []byte `cbor:"3,keyasint"` // 32 bytes
+	Created int64  `cbor:"4,keyasint"` // microseconds
+}
+
+// OpenBook reads the store's identity, or makes one for an empty store.
+func OpenBook(ctx context.Context, store kv.Store) (*Book, error) {
+	b := &Book{store: store}
+	err := b.readIdentity()
+	if !errors.Is(err, kv.ErrNotFound) {
+		return b, err
+	}
+	made := identity{Format: Format, Secret: make([]byte, 32), Created: micros(time.Now())}
+	id := make([]byte, 16)
+	_, _ = rand.Read(id) // never fails
+	_, _ = rand.Read(made.Secret)
+	made.ID = hex.EncodeToString(id)
+	batch := new(kv.Batch)
+	batch.RequireAbsent(keyIdentity)
+	batch.Set(keyIdentity, encode(made))
+	if err := store.Commit(batch).Wait(ctx); err != nil && !errors.Is(err, kv.ErrRequirement) {
+		return nil, err
+	}
+	return b, b.readIdentity()
+}
+
+func (b *Book) readIdentity() error {
+	return b.store.View(func(v kv.View) error {
+		data, err := v.Get(keyIdentity)
+		if err != nil {
+			return err
+		}
+		if err := decode(data, &b.identity); err != nil {
+			return fmt.Errorf("pawl: the store's identity cannot be read: %w", err)
+		}
+		if b.identity.Format != Format {
+			return fmt.Errorf("pawl: the store has format %d; this program knows format %d", b.identity.Format, Format)
+		}
+		return nil
+	})
+}
+
+// ID is the store's id: 128 random bits in hex.
+func (b *Book) ID() string { return b.identity.ID }
+
+// Secret is the store's secret, 32 bytes.
+func (b *Book) Secret() []byte { return b.identity.Secret }
+
+// external is what is kept under an external id.
+type external struct {
+	Run      string `cbor:"1,keyasint"`
+	Workflow string `cbor:"2,keyasint"` // name
+	Input    []byte `cbor:"3,keyasint"` // hash of the canonical input
+}
+
+// Begin begins a run with its first attempt, durably. It is idempotent by the
+// start's external id: with the same workflow name and input hash it finds the
+// run that has it (then the handle is nil), otherwise it fails with
+// [ErrInputConflict].
+func (b *Book) Begin(ctx context.Context, s *Start, input []byte, inputHash [32]byte, observe Observer) (*Run, string, error) {
+	if found, err := b.taken(s, inputHash); found != "" || err != nil {
+		return nil, found, err
+	}
+	r := b.newRun(s.Run, kv.NewChain(b.store, runPrefix(s.Run)), new(State), observe)
+	body, err := r.chain.Put(input)
+	if err != nil {
+		return nil, "", err
+	}
+	s.Input = body
+	with := new(kv.Batch)
+	with.RequireAbsent(join(prefixExternal, s.ExternalID))
+	with.Set(join(prefixExternal, s.ExternalID), encode(external{Run: s.Run, Workflow: s.Workflow, Input: inputHash[:]}))
+	with.Set(join(prefixOpen, s.Run), []byte{Format})
+	r.mu.Lock()
+	wait, err := r.append(with, nil, Record{Start: s}, Record{Begin: &Begin{Attempt: 1}})
+	r.mu.Unlock()
+	if err == nil {
+		err = wait.Wait(ctx)
+	}
+	if errors.Is(err, kv.ErrRequirement) { // somebody was faster
+		r.Close()
+		found, err := b.taken(s, inputHash)
+		return nil, found, err
+	}
+	if err != nil {
+		r.Close()
+		return nil, "", err
+	}
+	return r, s.Run, nil
+}
+
+// taken returns the run that has the start's external id already, if any.
+func (b *Book) taken(s *Start, inputHash [32]byte) (string, error) {
+	var ext external
+	err := b.store.View(func(v kv.View) error { return b.external(v, s.ExternalID, &ext) })
+	if errors.Is(err, ErrNotFound) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	if ext.Workflow != s.Workflow || string(ext.Input) != string(inputHash[:]) {
+		return "", fmt.Errorf("%w: %q is run %s of %s", ErrInputConflict, s.ExternalID, ext.Run, ext.Workflow)
+	}
+	return ext.Run, nil
+}
+
+func (b *Book) external(v kv.View, id string, ext *external) error {
+	data, err := v.Get(join(prefixExternal, id))
+	if errors.Is(err, kv.ErrNotFound) {
+		return fmt.Errorf("%w: run %q", ErrNotFound, id)
+	}
+	if err != nil {
+		return err
+	}
+	if err := decode(data, ext); err != nil {
+		return &UndecodableError{Run: id, Key: string(join(prefixExternal, id)), Err: err}
+	}
+	return nil
+}
+
+// Find returns the run that ref names: its full id, its external id, or a
+// prefix or suffix of at least 4 characters that only one run has.
+func (b *Book) Find(ref string) (string, error) {
+	var run string
+	err := b.store.View(func(v kv.View) error {
+		if ref == "" {
+			return fmt.Errorf("%w: run %q", ErrNotFound, ref)
+		}
+		if _, err := kv.ReadHead(v, runPrefix(ref)); err == nil {
+			run = ref
+			return nil
+		}
+		var ext external
+		err := b.external(v, ref, &ext)
+		if err == nil || !errors.Is(err, ErrNotFound) {
+			run = ext.Run
+			return err
+		}
+		run, err = b.search(v, ref)
+		return err
+	})
+	return run, err
+}
+
+// search looks for the one run whose id or external id begins or ends with ref.
+func (b *Book) search(v kv.View, ref string) (string, error) {
+	const shortest = 4
+	found := map[string]string{} // run -> external id
+	for item, err := range v.Scan(kv.Range{Prefix: prefixExternal}) {
+		if err != nil {
+			return "", err
+		}
+		var ext external
+		if err := decode(item.Value, &ext); err != nil {
+			return "", &UndecodableError{Key: string(item.Key), Err: err}
+		}
+		id := string(item.Key[len(prefixExternal):])
+		for _, name := range []string{id, ext.Run} {
+			if strings.HasPrefix(name, ref) || strings.HasSuffix(name, ref) {
+				found[ext.Run] = id
+			}
+		}
+	}
+	switch {
+	case len(found) == 1 && len(ref) >= shortest:
+		for run := range found {
+			return run, nil
+		}
+	case len(found) > 1:
+		return "", fmt.Errorf("%w: %q fits %d runs; give more of the id", ErrNotFound, ref, len(found))
+	case len(found) == 1:
+		return "", fmt.Errorf("%w: %q is too short; give at least %d characters", ErrNotFound, ref, shortest)
+	}
+	return "", fmt.Errorf("%w: run %q", ErrNotFound, ref)
+}
+
+// OpenRuns yields the ids of the runs that are not ended, oldest first.
+func (b *Book) OpenRuns() ([]string, error) {
+	var runs []string
+	err := b.store.View(func(v kv.View) error {
+		for item, err := range v.Scan(kv.Range{Prefix: prefixOpen, KeysOnly: true}) {
+			if err != nil {
+				return err
+			}
+			runs = append(runs, string(item.Key[len(prefixOpen):]))
+		}
+		return nil
+	})
+	return runs, err
+}
+
+// Runs yields the ids of all runs, the newest first.
+func (b *Book) Runs() iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		// Keys within a run's chain share r/RUN/; jump from run to run.
+		from := append(append([]byte(nil), prefixRun...), 0xff)
+		for {
+			run, err := b.lastRunBefore(from)
+			if err != nil {
+				yield("", err)
+				return
+			}
+			if run == "" || !yield(run, nil) {
+				return
+			}
+			from = join(prefixRun, run) // sorts before r/RUN/
+		}
+	}
+}
+
+func (b *Book) lastRunBefore(from []byte) (run string, err error) {
+	err = b.store.View(func(v kv.View) error {
+		for item, err := range v.Scan(kv.Range{Prefix: prefixRun, From: from, Reverse: true, KeysOnly: true}) {
+			if err != nil {
+				return err
+			}
+			run, _, _ = strings.Cut(string(item.Key[len(prefixRun):]), "/")
+			return nil
+		}
+		return nil
+	})
+	return run, err
+}

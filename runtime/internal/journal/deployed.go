@@ -1,0 +1,130 @@
+package journal
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/pawl-dev/pawl/kv"
+)
+
+// Deployed is a workflow as it is kept: the files that say what it is, and its
+// modules by digest.
+type Deployed struct {
+	Format  int                  `cbor:"1,keyasint"`
+	Name    string               `cbor:"2,keyasint"`
+	Version string               `cbor:"3,keyasint"`
+	Files   map[string]kv.Body   `cbor:"4,keyasint"` // workflow.toml and schemas; bodies under the workflow's prefix
+	Modules map[string]ModuleRef `cbor:"5,keyasint"` // by file name
+	At      int64                `cbor:"6,keyasint"` // microseconds
+}
+
+// ModuleRef names a stored module.
+type ModuleRef struct {
+	Hash [32]byte `cbor:"1,keyasint"` // SHA-256 of the author's bytes
+	Size int64    `cbor:"2,keyasint"`
+}
+
+// Digest is the module's digest as people write it.
+func (m ModuleRef) Digest() string { return "sha256:" + hex.EncodeToString(m.Hash[:]) }
+
+// Deploy stores a workflow under its digest, all or nothing: its parts go
+// first, in batches of their own; the last batch makes it visible. Deploying
+// the same content again changes nothing but which one its name means.
+func (b *Book) Deploy(ctx context.Context, digest, name, version string, files, modules map[string][]byte) (*Deployed, error) {
+	named := new(kv.Batch)
+	named.Set(join(prefixNamed, name), []byte(digest))
+	if d, err := b.Deployed(digest); err == nil {
+		return d, b.store.Commit(named).Wait(ctx)
+	} else if !errors.Is(err, ErrNotFound) {
+		return nil, err
+	}
+	d := &Deployed{
+		Format: Format, Name: name, Version: version, At: micros(time.Now()),
+		Files: map[string]kv.Body{}, Modules: map[string]ModuleRef{},
+	}
+	for file, data := range files {
+		hash, _, err := kv.PutBlob(b.store, deployedPrefix(digest), data)
+		if err != nil {
+			return nil, fmt.Errorf("store %s: %w", file, err)
+		}
+		d.Files[file] = kv.Body{Hash: &hash, Size: int64(len(data))}
+	}
+	for file, data := range modules {
+		hash, _, err := kv.PutBlob(b.store, prefixModule, data)
+		if err != nil {
+			return nil, fmt.Errorf("store %s: %w", file, err)
+		}
+		d.Modules[file] = ModuleRef{Hash: hash, Size: int64(len(data))}
+	}
+	named.Set(join(prefixDeployed, digestPart(digest)), encode(d))
+	return d, b.store.Commit(named).Wait(ctx)
+}
+
+// Deployed returns the workflow with the digest.
+func (b *Book) Deployed(digest string) (*Deployed, error) {
+	d := new(Deployed)
+	err := b.store.View(func(v kv.View) error {
+		key := join(prefixDeployed, digestPart(digest))
+		data, err := v.Get(key)
+		if errors.Is(err, kv.ErrNotFound) {
+			return fmt.Errorf("%w: workflow %s", ErrNotFound, digest)
+		}
+		if err != nil {
+			return err
+		}
+		if err := decode(data, d); err != nil {
+			return &UndecodableError{Key: string(key), Err: err}
+		}
+		return nil
+	})
+	return d, err
+}
+
+// Named returns the digest of the workflow that was deployed last under name.
+func (b *Book) Named(name string) (digest string, err error) {
+	err = b.store.View(func(v kv.View) error {
+		data, err := v.Get(join(prefixNamed, name))
+		if errors.Is(err, kv.ErrNotFound) {
+			return fmt.Errorf("%w: workflow %q", ErrNotFound, name)
+		}
+		digest = string(data)
+		return err
+	})
+	return digest, err
+}
+
+// Files reads the files of a workflow.
+func (b *Book) Files(digest string, d *Deployed) (map[string][]byte, error) {
+	files := map[string][]byte{}
+	err := b.store.View(func(v kv.View) error {
+		for name, body := range d.Files {
+			data, err := kv.ReadBlob(v, deployedPrefix(digest), *body.Hash, body.Size)
+			if err != nil {
+				return fmt.Errorf("workflow %s: %s: %w", digest, name, err)
+			}
+			files[name] = data
+		}
+		return nil
+	})
+	return files, err
+}
+
+// Module reads a module.
+func (b *Book) Module(ref ModuleRef) (wasm []byte, err error) {
+	err = b.store.View(func(v kv.View) error {
+		wasm, err = kv.ReadBlob(v, prefixModule, ref.Hash, ref.Size)
+		if errors.Is(err, kv.ErrNotFound) {
+			return fmt.Errorf("%w: module %s is missing from the store", ErrNotFound, ref.Digest())
+		}
+		return err
+	})
+	return wasm, err
+}
+
+func digestPart(digest string) string { return strings.TrimPrefix(digest, "sha256:") }
+
+func deployedPrefix(digest string) []byte { return join(prefixDeployed, digestPart(digest), "/") }

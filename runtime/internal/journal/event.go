@@ -1,0 +1,71 @@
+package journal
+
+import (
+	"log/slog"
+	"time"
+
+	"github.com/pawl-dev/pawl/host"
+	"github.com/pawl-dev/pawl/host/abi"
+)
+
+// EventKind says what an [Event] announces.
+type EventKind string
+
+// The boundaries around a call and around a step. A run stands still while the
+// observer handles one.
+const (
+	BeforeIntent      EventKind = "before_intent"
+	IntentDurable     EventKind = "intent_durable"
+	Sent              EventKind = "sent" // about to leave: announced by the tool before the first byte
+	Answered          EventKind = "answered"
+	ReceiptDurable    EventKind = "receipt_durable"
+	Begun             EventKind = "begun" // before the guest is entered
+	Returned          EventKind = "returned"
+	CheckpointDurable EventKind = "checkpoint_durable" // a step's end or a park
+)
+
+// The notices: no boundaries, for people who watch.
+const (
+	Started       EventKind = "started"
+	Recovered     EventKind = "recovered" // an attempt is entered again after a crash
+	Refused       EventKind = "refused"   // a call that never became an intent
+	Retrying      EventKind = "retrying"  // a try came to nothing, another follows
+	Asked         EventKind = "asked"     // the receiver was asked what happened
+	AttemptFailed EventKind = "attempt_failed"
+	Parked        EventKind = "parked"
+	Stopped       EventKind = "stopped" // left in good order, resumable
+	Completed     EventKind = "completed"
+	Logged        EventKind = "log"
+)
+
+// Event is one thing that happened to a run.
+type Event struct {
+	Kind    EventKind
+	Run     string
+	Step    string
+	Attempt int
+	Call    int    // index in the attempt, or -1
+	Tool    string // as the step calls it
+	Class   host.Class
+	Try     int
+	Outcome host.Outcome
+	Status  abi.Status
+	Code    string
+	Message string
+	// Seq is the sequence number of the last record that the run made; for the
+	// durable kinds, of the record that is now durable.
+	Seq uint64
+	// Merged says that the record before became durable in the same commit.
+	Merged bool
+	// Due is when the next attempt is due, for AttemptFailed; zero if never.
+	Due time.Time
+	// Elapsed is the time since the intent (for calls) or since the guest was
+	// entered (for steps).
+	Elapsed time.Duration
+	Level   slog.Level // of Logged
+}
+
+// Observer is told of everything that happens to runs. It is called
+// synchronously and may block; it must be safe for concurrent use, since many
+// runs call it.
+type Observer func(Event)

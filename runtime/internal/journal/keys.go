@@ -1,0 +1,35 @@
+package journal
+
+import (
+	"encoding/binary"
+	"time"
+)
+
+// The keys of the runtime. Every one begins with a letter that no other kind
+// uses; kv/FORMAT.md lists them.
+var (
+	keyIdentity    = []byte("i")  // the store's identity
+	prefixModule   = []byte("m/") // modules by digest (blobs)
+	prefixDeployed = []byte("w/") // workflows by digest
+	prefixNamed    = []byte("n/") // name of a workflow -> digest of what was deployed last
+	prefixRun      = []byte("r/") // chains of runs: r/RUN/
+	prefixExternal = []byte("x/") // external id -> run
+	prefixOpen     = []byte("o/") // runs that are not ended
+	prefixEnded    = []byte("e/") // ended runs by completion: e/ + 8 bytes of microseconds + RUN
+)
+
+func join(prefix []byte, parts ...string) []byte {
+	key := append([]byte(nil), prefix...)
+	for _, p := range parts {
+		key = append(key, p...)
+	}
+	return key
+}
+
+func runPrefix(run string) []byte { return join(prefixRun, run, "/") }
+
+func endedKey(at time.Time, run string) []byte {
+	key := append([]byte(nil), prefixEnded...)
+	key = binary.BigEndian.AppendUint64(key, uint64(micros(at)))
+	return append(key, run...)
+}

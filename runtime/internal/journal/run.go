@@ -1,0 +1,239 @@
+package journal
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/pawl-dev/pawl/host"
+	"github.com/pawl-dev/pawl/kv"
+)
+
+// arrears is how long active time may go unrecorded.
+const arrears = 10 * time.Second
+
+// Run is the owner's handle of a run: the only way to write its records. Its
+// methods may be used concurrently; the records are ordered by their calls.
+type Run struct {
+	id      string
+	book    *Book
+	observe Observer
+	notices *notifier // nil without an observer
+
+	mu    sync.Mutex // guards what follows, and the order of appends
+	chain *kv.Chain
+	state *State
+	// since is when the active time was last recorded; zero while it stands.
+	since time.Time
+	tick  *time.Timer
+}
+
+func (b *Book) newRun(id string, chain *kv.Chain, state *State, observe Observer) *Run {
+	r := &Run{id: id, book: b, chain: chain, state: state, observe: observe}
+	if observe != nil {
+		r.notices = newNotifier(observe)
+	}
+	return r
+}
+
+// Close gives the run up; it writes nothing. Records that nobody waits for
+// still become durable.
+func (r *Run) Close() {
+	r.StopClock()
+	if r.notices != nil {
+		r.notices.close()
+	}
+}
+
+// ID is the run's id.
+func (r *Run) ID() string { return r.id }
+
+// Read calls f with the state as the owner knows it, durable or not. f must
+// not keep it.
+func (r *Run) Read(f func(*State)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	f(r.state)
+}
+
+// Body reads a payload of the run.
+func (r *Run) Body(ctx context.Context, body *kv.Body) ([]byte, error) {
+	if body.Hash == nil {
+		return body.Inline, nil
+	}
+	var data []byte
+	read := func() error {
+		return r.book.store.View(func(v kv.View) (err error) {
+			data, err = kv.ReadBody(v, runPrefix(r.id), *body)
+			return asUndecodable(r.id, err)
+		})
+	}
+	err := read()
+	if err == nil {
+		return data, nil
+	}
+	// What was put a moment ago may not be durable, and so not visible, yet.
+	if err := r.flush(ctx); err != nil {
+		return nil, err
+	}
+	return data, read()
+}
+
+// flush waits until everything that the run has written is durable.
+func (r *Run) flush(ctx context.Context) error {
+	r.mu.Lock()
+	wait, err := r.append(nil, nil)
+	r.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	return wait.Wait(ctx)
+}
+
+// Emit tells the observer of something that is not a durable record.
+func (r *Run) Emit(e Event) {
+	if r.observe == nil {
+		return
+	}
+	e.Run = r.id
+	if e.Seq == 0 {
+		r.mu.Lock()
+		e.Seq = r.state.Seq
+		r.mu.Unlock()
+	}
+	r.observe(e)
+}
+
+// append commits records as one entry and folds them into the state. durable
+// is announced when the entry is durable. The caller holds mu.
+func (r *Run) append(with *kv.Batch, durable []Event, records ...Record) (*barrier, error) {
+	now := time.Now()
+	e := &entry{Format: Format, At: micros(now), Records: records}
+	if !r.since.IsZero() {
+		e.Active = now.Sub(r.since).Microseconds()
+		r.since = now
+		r.tick.Reset(arrears)
+	}
+	seq := r.chain.Head().Seq + 1
+	if err := r.state.apply(seq, e); err != nil {
+		return nil, &UndecodableError{Run: r.id, Key: string(runPrefix(r.id)), Err: err} // a bug: never written
+	}
+	b := &barrier{pending: r.chain.Append(encode(e), with)}
+	if r.notices != nil {
+		for i := range durable {
+			durable[i].Run, durable[i].Seq = r.id, seq
+		}
+		b.announced = r.notices.add(b.pending, durable)
+	}
+	return b, nil
+}
+
+// write appends records under the lock.
+func (r *Run) write(with *kv.Batch, durable []Event, records ...Record) (*barrier, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.append(with, durable, records...)
+}
+
+// StartClock lets the run's active time run.
+func (r *Run) StartClock() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.since.IsZero() {
+		return
+	}
+	r.since = time.Now()
+	r.tick = time.AfterFunc(arrears, r.bookTime)
+}
+
+// bookTime records active time in arrears while nothing else is recorded.
+func (r *Run) bookTime() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.since.IsZero() {
+		_, _ = r.append(nil, nil) // a broken store is seen by whoever waits next
+	}
+}
+
+// StopClock lets the active time stand. What is not recorded yet is lost; the
+// records that end an attempt come right before.
+func (r *Run) StopClock() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.since.IsZero() {
+		r.since = time.Time{}
+		r.tick.Stop()
+	}
+}
+
+// barrier is an entry on its way to the disk. With an observer, Wait also
+// waits until the observer has been told.
+type barrier struct {
+	pending   kv.Pending
+	announced <-chan struct{}
+}
+
+var _ host.Barrier = (*barrier)(nil)
+
+func (b *barrier) Wait(ctx context.Context) error {
+	if err := b.pending.Wait(ctx); err != nil {
+		return err
+	}
+	if b.announced == nil {
+		return nil
+	}
+	select {
+	case <-b.announced:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// notifier tells an observer, in order, which entries have become durable.
+// Its goroutine ends with close.
+type notifier struct {
+	observe Observer
+	queue   chan notice
+	done    chan struct{}
+}
+
+type notice struct {
+	pending   kv.Pending
+	events    []Event
+	announced chan struct{}
+}
+
+func newNotifier(observe Observer) *notifier {
+	n := &notifier{observe: observe, queue: make(chan notice, 1024), done: make(chan struct{})}
+	go n.loop()
+	return n
+}
+
+func (n *notifier) add(p kv.Pending, events []Event) <-chan struct{} {
+	announced := make(chan struct{})
+	n.queue <- notice{p, events, announced}
+	return announced
+}
+
+func (n *notifier) loop() {
+	defer close(n.done)
+	var last uint64
+	for next := range n.queue {
+		<-next.pending.Done()
+		if next.pending.Err() == nil {
+			number := next.pending.Number()
+			for _, e := range next.events {
+				e.Merged = number == last
+				n.observe(e)
+			}
+			last = number
+		}
+		close(next.announced)
+	}
+}
+
+func (n *notifier) close() {
+	close(n.queue)
+	<-n.done
+}

@@ -1,0 +1,81 @@
+package runtime
+
+import (
+	"encoding/json"
+	"fmt"
+	goruntime "runtime"
+	"sort"
+
+	"github.com/pawl-dev/pawl/host"
+	"github.com/pawl-dev/pawl/host/abi"
+	"github.com/pawl-dev/pawl/runtime/internal/journal"
+	"github.com/pawl-dev/pawl/runtime/internal/sandbox"
+)
+
+// pins are what a run of the workflow would be begun with. Tools that are not
+// there are differences.
+func (e *Engine) pins(w *Workflow) (journal.Pins, []Difference) {
+	p := journal.Pins{
+		Modules: map[string]string{}, Tools: map[string][]byte{}, ABI: abi.Version,
+		Semantics: sandbox.Semantics, StateFormat: journal.Format, Arch: goruntime.GOARCH,
+	}
+	for name, ref := range w.deployed.Modules {
+		p.Modules[name] = ref.Digest()
+	}
+	var missing []Difference
+	for _, id := range w.toolIDs() {
+		tool, ok := e.opts.Tools.Tool(id)
+		if !ok {
+			missing = append(missing, Difference{"tool " + id, "missing: no such tool is registered"})
+			continue
+		}
+		contract, err := json.Marshal(tool.Contract().WithDefaults())
+		if err != nil { // a contract is plain data
+			missing = append(missing, Difference{"tool " + id, err.Error()})
+			continue
+		}
+		p.Tools[id] = contract
+	}
+	return p, missing
+}
+
+// differences lists what differs between the run's pins and this program.
+func (e *Engine) differences(pinned journal.Pins) []Difference {
+	var diffs []Difference
+	number := func(pin string, now, was any) {
+		if now != was {
+			diffs = append(diffs, Difference{pin, fmt.Sprintf("this program has %v, the run was begun with %v", now, was)})
+		}
+	}
+	number("abi", abi.Version, pinned.ABI)
+	number("semantics", sandbox.Semantics, pinned.Semantics)
+	number("state_format", journal.Format, pinned.StateFormat)
+	number("arch", goruntime.GOARCH, pinned.Arch)
+	ids := make([]string, 0, len(pinned.Tools))
+	for id := range pinned.Tools {
+		ids = append(ids, id)
+	}
+	sort.Strings(ids)
+	for _, id := range ids {
+		tool, ok := e.opts.Tools.Tool(id)
+		if !ok {
+			diffs = append(diffs, Difference{"tool " + id, "missing: no such tool is registered"})
+			continue
+		}
+		was, err := contractOf(pinned, id)
+		if err != nil {
+			diffs = append(diffs, Difference{"tool " + id, "its pinned contract cannot be read: " + err.Error()})
+			continue
+		}
+		for _, line := range tool.Contract().WithDefaults().Differences(was) {
+			diffs = append(diffs, Difference{"tool " + id, line})
+		}
+	}
+	return diffs
+}
+
+// contractOf is the contract that the run was begun with.
+func contractOf(p journal.Pins, id string) (c host.Contract, err error) {
+	err = json.Unmarshal(p.Tools[id], &c)
+	return c, err
+}

@@ -1,0 +1,132 @@
+package runtime
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+)
+
+// Run is a handle of a run. It is safe for concurrent use.
+type Run struct {
+	engine *Engine
+	id     string
+}
+
+// ID is the run's own id, a ULID.
+func (r *Run) ID() string { return r.id }
+
+// Find returns the run that ref names: its id, its external id, or a prefix or
+// suffix of one of them that fits only one run; "@last" is the newest. It fails
+// with [ErrNotFound].
+func (e *Engine) Find(ref string) (*Run, error) {
+	if ref == "@last" {
+		for id, err := range e.book.Runs() {
+			return &Run{engine: e, id: id}, err
+		}
+		return nil, fmt.Errorf("%w: there is no run yet", ErrNotFound)
+	}
+	id, err := e.book.Find(ref)
+	if err != nil {
+		return nil, err
+	}
+	return &Run{engine: e, id: id}, nil
+}
+
+// Runs yields the checkpoints of all runs, the newest first. A run that cannot
+// be read is yielded as its error, and the sequence goes on.
+func (e *Engine) Runs() iter.Seq2[*Checkpoint, error] {
+	return func(yield func(*Checkpoint, error) bool) {
+		for id, err := range e.book.Runs() {
+			var c *Checkpoint
+			if err == nil {
+				c, err = e.checkpoint(id)
+			}
+			if !yield(c, err) {
+				return
+			}
+		}
+	}
+}
+
+// Checkpoint reads how the run stands: what is durable, nothing else.
+func (r *Run) Checkpoint() (*Checkpoint, error) { return r.engine.checkpoint(r.id) }
+
+// Resume goes on with a run that rests: after a crash, a stop, a park, or at
+// once with the attempt that its timer would begin. A completed run is left as
+// it is. It returns when the run is under way; see [Run.Wait].
+//
+// It fails, having executed nothing, with [ErrAlreadyRunning], an
+// [IncompatibleError], or a [StepError] around [ErrBudgetSpent] or
+// [ErrDeterministic].
+func (r *Run) Resume() error { return r.engine.enter(r.id, resuming) }
+
+// goOn is what a repeated start does: a run that rests goes on if it can; one
+// that cannot is returned as it is.
+func (r *Run) goOn() error {
+	err := r.Resume()
+	var step *StepError
+	if errors.Is(err, ErrAlreadyRunning) || errors.As(err, &step) {
+		return nil
+	}
+	return err
+}
+
+// Wait waits until the run rests: it has ended, it waits for a person, nobody
+// executes it, or its timer is due later than longest from now. It returns the
+// run's checkpoint, and an error if the engine could not go on with it. When
+// ctx ends it stops waiting, and the run goes on.
+func (r *Run) Wait(ctx context.Context, longest time.Duration) (*Checkpoint, error) {
+	for {
+		b, changed, sleeping := r.engine.watch(r.id)
+		if b == nil || (sleeping && time.Until(b.due()) > longest) {
+			return r.Checkpoint()
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+		if r.engine.gone(b) && b.err != nil {
+			c, err := r.Checkpoint()
+			return c, errors.Join(b.err, err)
+		}
+	}
+}
+
+// watch returns the body that executes the run, if there is one, and a channel
+// that is closed when it next sleeps, wakes or leaves.
+func (e *Engine) watch(id string) (b *body, changed <-chan struct{}, sleeping bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	b = e.live[id]
+	if b == nil {
+		return nil, nil, false
+	}
+	return b, b.changed, b.timer != nil
+}
+
+func (e *Engine) gone(b *body) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.live[b.id] != b
+}
+
+// Await waits for the run's output and decodes it. It waits as long as the run
+// may go on by itself. For a run that does not it fails with a [StepError]
+// around [ErrFailed], [ErrNeedsDecision], [ErrIncompatible] or
+// [ErrInterrupted]. When ctx ends it stops waiting, and the run goes on.
+func Await[Out any](ctx context.Context, r *Run) (Out, error) {
+	var out Out
+	c, err := r.Wait(ctx, time.Duration(1<<63-1))
+	if err != nil {
+		return out, err
+	}
+	if c.State != StateCompleted {
+		return out, c.err()
+	}
+	err = json.Unmarshal(c.Output(), &out)
+	return out, err
+}

@@ -1,0 +1,127 @@
+package runtime
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+
+	"github.com/pawl-dev/pawl/host"
+	"github.com/pawl-dev/pawl/host/abi"
+	"github.com/pawl-dev/pawl/runtime/internal/journal"
+)
+
+// StartOptions of [Start]. Nil works, and so does every zero value.
+type StartOptions struct {
+	// KeyRoot takes the run's id's place in its idempotency keys, for a run
+	// that must not share keys with itself in another store. Defaults to the
+	// run's id.
+	KeyRoot string
+}
+
+var externalID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,128}$`)
+
+// Start begins a run of the workflow and executes it. The input is encoded as
+// JSON (a json.RawMessage is taken as it is) and checked against the
+// workflow's schema: an [InputError] says where it does not fit.
+//
+// Start is idempotent by externalID ([A-Za-z0-9._-]{1,128}; empty for a new
+// one): with the same workflow and input it returns the run that is there, and
+// goes on with it if nobody does; with another input it fails with
+// [ErrInputConflict]. When Start returns, the start is durable. The run goes on
+// after ctx ends.
+func Start[In any](ctx context.Context, w *Workflow, externalID string, in In, opts *StartOptions) (*Run, error) {
+	input, err := json.Marshal(in)
+	if err != nil {
+		return nil, &InputError{Workflow: w.Name(), Err: err}
+	}
+	return w.engine.begin(ctx, w, externalID, input, opts)
+}
+
+func (e *Engine) begin(ctx context.Context, w *Workflow, id string, input []byte, opts *StartOptions) (*Run, error) {
+	run := ulid.Make().String()
+	if id == "" {
+		id = run
+	}
+	if !externalID.MatchString(id) {
+		return nil, fmt.Errorf("pawl: external id %q: want 1 to 128 of A-Z a-z 0-9 . _ -", id)
+	}
+	if err := w.manifest.CheckInput(input); err != nil {
+		return nil, &InputError{Workflow: w.Name(), Err: err}
+	}
+	hash, err := host.RequestHash("input", abi.TypeJSON, "", false, input)
+	if err != nil {
+		return nil, &InputError{Workflow: w.Name(), Err: err}
+	}
+	pins, missing := e.pins(w)
+	if len(missing) > 0 {
+		return nil, &IncompatibleError{Differences: missing}
+	}
+	if e.isClosed() {
+		return nil, ErrClosed
+	}
+	start := &journal.Start{
+		Run: run, ExternalID: id, Workflow: w.Name(), Version: w.Version(), Digest: w.digest,
+		Title: w.manifest.Title(input), Labels: w.manifest.Labels(input), Pins: pins,
+		Limits: w.limits(time.Now()), Root: run,
+	}
+	if opts != nil && opts.KeyRoot != "" {
+		start.Root = opts.KeyRoot
+	}
+	for _, step := range w.manifest.Steps {
+		start.Steps = append(start.Steps, step.Name)
+	}
+	began, found, err := e.book.Begin(ctx, start, input, hash, e.opts.Observer)
+	if err != nil {
+		return nil, err
+	}
+	if began != nil {
+		e.adopt(began)
+		return &Run{engine: e, id: run}, nil
+	}
+	r := &Run{engine: e, id: found}
+	return r, r.goOn()
+}
+
+// adopt executes a run that has just been begun.
+func (e *Engine) adopt(run *journal.Run) {
+	run.Emit(Event{Kind: Started, Call: -1})
+	b := newBody(e, run.ID())
+	b.run = run
+	e.mu.Lock()
+	if e.closed {
+		e.mu.Unlock()
+		run.Close()
+		return
+	}
+	e.live[b.id] = b
+	e.mu.Unlock()
+	if err := b.open(starting); err != nil { // cannot be: it was begun with this engine's pins
+		b.err = err
+		e.leave(b)
+		return
+	}
+	e.schedule(b, starting)
+}
+
+func (e *Engine) isClosed() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.closed
+}
+
+// limits are the workflow's budgets, with the deadline made absolute.
+func (w *Workflow) limits(now time.Time) journal.Limits {
+	b := w.manifest.Budget
+	l := journal.Limits{
+		Attempts: b.Attempts, Calls: b.Calls, Recoveries: b.Recoveries, Active: b.Active, Units: maps.Clone(b.Units),
+	}
+	if d := w.manifest.Deadline; d > 0 {
+		l.Deadline = now.Add(d).UnixMicro()
+	}
+	return l
+}
