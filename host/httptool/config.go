@@ -38,7 +38,7 @@ type Key struct {
 	// JSON is the JSON Pointer in the body at which the key is put.
 	JSON string `toml:"json"`
 	// Query is refused: it does not exist yet.
-	Query string `toml:"query"`
+	Query string `toml:"query" notyet:"a key in the query does not exist yet; use header or json"`
 	// Format is how the key is written. Defaults to "ulid" (26 characters of
 	// Crockford base32), the only one there is yet.
 	Format string `toml:"format"`

@@ -46,10 +46,11 @@ func New(id string, c host.Contract, cfg *Config, secrets map[string]func() (str
 }
 
 // Kind is [New] for a reader of tools.toml: decode fills a [Config] from the
-// tool's table.
-func Kind(id string, c host.Contract, decode func(dst any) error, secrets map[string]func() (string, error)) (host.Tool, error) {
+// tool's table and returns what the table says for every kind of tool.
+func Kind(id string, decode func(dst any) (host.Contract, error), secrets map[string]func() (string, error)) (host.Tool, error) {
 	var cfg Config
-	if err := decode(&cfg); err != nil {
+	c, err := decode(&cfg)
+	if err != nil {
 		return nil, err
 	}
 	return New(id, c, &cfg, secrets)
@@ -132,7 +133,7 @@ func (b *builder) headers() {
 		case !validHeaderName(name):
 			b.faultAt("headers", name, "%q cannot be the name of a header", name)
 		case reserved[canonical]:
-			b.faultAt("headers", name, "%s is set by the request itself; remove it", name)
+			b.faultAt("headers", name, "%s is set by the request itself; remove it", canonical)
 		case seen[canonical]:
 			b.faultAt("headers", name, "%s is there twice, in another spelling", name)
 		}
@@ -211,7 +212,7 @@ func (b *builder) keyInHeader(name string) {
 	default:
 		for other := range b.cfg.Headers {
 			if http.CanonicalHeaderKey(other) == canonical {
-				b.faultAt("headers", other, "%s is the header of the key; remove it here", other)
+				b.faultAt("headers", other, "%s is the header of the key; remove it here", canonical)
 			}
 		}
 	}
