@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -220,10 +221,12 @@ func (b *Book) OpenRuns() ([]string, error) {
 // Runs yields the ids of all runs, the newest first.
 func (b *Book) Runs() iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
-		// Keys within a run's chain share r/RUN/; jump from run to run.
-		from := append(append([]byte(nil), prefixRun...), 0xff)
-		for {
-			run, err := b.lastRunBefore(from)
+		for from := prefixRun; ; {
+			var run string
+			err := b.store.View(func(v kv.View) (err error) {
+				run, err = runBefore(v, from)
+				return err
+			})
 			if err != nil {
 				yield("", err)
 				return
@@ -231,21 +234,25 @@ func (b *Book) Runs() iter.Seq2[string, error] {
 			if run == "" || !yield(run, nil) {
 				return
 			}
-			from = join(prefixRun, run) // sorts before r/RUN/
+			from = join(prefixRun, run)
 		}
 	}
 }
 
-func (b *Book) lastRunBefore(from []byte) (run string, err error) {
-	err = b.store.View(func(v kv.View) error {
-		for item, err := range v.Scan(kv.Range{Prefix: prefixRun, From: from, Reverse: true, KeysOnly: true}) {
-			if err != nil {
-				return err
-			}
-			run, _, _ = strings.Cut(string(item.Key[len(prefixRun):]), "/")
-			return nil
+// runBefore returns the run whose keys come before from (prefixRun: the last
+// of all), or "". The keys of one run share r/RUN/, so this jumps from run to
+// run.
+func runBefore(v kv.View, from []byte) (string, error) {
+	r := kv.Range{Prefix: prefixRun, Reverse: true, KeysOnly: true}
+	if len(from) > len(prefixRun) {
+		r.From = from // r/RUN sorts before r/RUN/
+	}
+	for item, err := range v.Scan(r) {
+		if err != nil {
+			return "", err
 		}
-		return nil
-	})
-	return run, err
+		run, _, _ := bytes.Cut(item.Key[len(prefixRun):], []byte("/"))
+		return string(run), nil
+	}
+	return "", nil
 }

@@ -30,20 +30,17 @@ func trapOf(err error, headline string) *Trap {
 		}
 		return &Trap{code, fmt.Sprintf("it left with exit status %d within a step", exit.ExitCode())}
 	}
-	// The first line; a stack follows.
+	// The reason ends the first line; a stack follows.
 	text, _, _ := strings.Cut(err.Error(), "\n")
-	_, reason, found := strings.Cut(text, "wasm error: ")
-	if !found {
-		return &Trap{TrapOther, text}
-	}
-	code, known := wasmTraps[reason]
+	reason := text[strings.LastIndex(text, ": ")+1:]
+	code, known := wasmTraps[strings.TrimSpace(reason)]
 	switch {
 	case !known:
 		code = TrapOther
 	case code == TrapUnreachable && headline != "":
 		code = headlineCode(headline) // how Rust ends after a panic
 	}
-	return &Trap{code, reason}
+	return &Trap{code, text}
 }
 
 // headlines are how the reports of language runtimes begin, or what their first

@@ -1,0 +1,166 @@
+package journal
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+
+	"github.com/pawl-dev/pawl/kv"
+)
+
+// Check reads everything that the runtime keeps and returns what does not fit
+// together; nil for a sound store. It changes nothing.
+func (b *Book) Check() []error {
+	var problems []error
+	note := func(format string, args ...any) { problems = append(problems, fmt.Errorf("pawl: "+format, args...)) }
+	err := b.store.View(func(v kv.View) error {
+		c := &checker{view: v, note: note, states: map[string]*State{}, ended: map[string]bool{}}
+		return errors.Join(c.runs(b), c.open(), c.completed(), c.externals(), c.pairs())
+	})
+	if err != nil {
+		problems = append(problems, err)
+	}
+	return problems
+}
+
+// checker walks one view.
+type checker struct {
+	view   kv.View
+	note   func(format string, args ...any)
+	states map[string]*State
+	ended  map[string]bool
+	opened map[string]bool
+}
+
+// runs folds every run and reads every body that it names.
+func (c *checker) runs(b *Book) error {
+	for id, from := "", prefixRun; ; from = join(prefixRun, id) {
+		var err error
+		if id, err = runBefore(c.view, from); err != nil || id == "" {
+			return err
+		}
+		s, err := load(c.view, id)
+		if err != nil {
+			c.note("%w", err)
+			c.states[id] = nil
+			continue
+		}
+		c.states[id] = s.State
+		c.bodies(s)
+		if err := c.workflow(b, s.State); err != nil {
+			c.note("run %s: %w", id, err)
+		}
+	}
+}
+
+func (c *checker) bodies(s *Snapshot) {
+	bodies := []*kv.Body{&s.Start.Input}
+	for _, st := range s.Steps {
+		bodies = append(bodies, st.Output)
+		for _, call := range st.Calls {
+			bodies = append(bodies, &call.Request)
+			if call.Receipt != nil {
+				bodies = append(bodies, &call.Receipt.Response)
+			}
+		}
+	}
+	for _, body := range bodies {
+		if _, err := s.Body(body); err != nil {
+			c.note("%w", err)
+		}
+	}
+}
+
+// workflow makes sure that a run that is not ended has the code it needs.
+func (c *checker) workflow(b *Book, s *State) error {
+	d, err := b.Deployed(s.Start.Digest)
+	if err != nil {
+		return err
+	}
+	if _, err := b.Files(s.Start.Digest, d); err != nil {
+		return err
+	}
+	for _, ref := range d.Modules {
+		if _, err := b.Module(ref); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// open compares the list of runs that are not ended with the runs.
+func (c *checker) open() error {
+	c.opened = map[string]bool{}
+	for item, err := range c.view.Scan(kv.Range{Prefix: prefixOpen}) {
+		if err != nil {
+			return err
+		}
+		run := string(item.Key[len(prefixOpen):])
+		c.opened[run] = true
+		if s, ok := c.states[run]; !ok {
+			c.note("run %s is listed as open and does not exist", run)
+		} else if s != nil && s.Ended() {
+			c.note("run %s is listed as open and has ended", run)
+		}
+	}
+	return nil
+}
+
+// completed compares the list of ended runs with the runs.
+func (c *checker) completed() error {
+	for item, err := range c.view.Scan(kv.Range{Prefix: prefixEnded}) {
+		if err != nil {
+			return err
+		}
+		if len(item.Key) < len(prefixEnded)+8 {
+			c.note("undecodable record at %q", item.Key)
+			continue
+		}
+		run := string(item.Key[len(prefixEnded)+8:])
+		c.ended[run] = true
+		if s, ok := c.states[run]; !ok || (s != nil && !s.Ended()) {
+			c.note("run %s is listed as ended and has not", run)
+		}
+	}
+	return nil
+}
+
+// externals compares the external ids with the runs.
+func (c *checker) externals() error {
+	named := map[string]bool{}
+	for item, err := range c.view.Scan(kv.Range{Prefix: prefixExternal}) {
+		if err != nil {
+			return err
+		}
+		var ext external
+		if err := decode(item.Value, &ext); err != nil {
+			c.note("undecodable record at %q: %w", item.Key, err)
+			continue
+		}
+		named[ext.Run] = true
+		id := bytes.TrimPrefix(item.Key, prefixExternal)
+		if s, ok := c.states[ext.Run]; !ok || (s != nil && s.Start.ExternalID != string(id)) {
+			c.note("external id %q names run %s, which is another's", id, ext.Run)
+		}
+	}
+	for run, s := range c.states {
+		if s != nil && !named[run] {
+			c.note("run %s is not found by its external id %q", run, s.Start.ExternalID)
+		}
+	}
+	return nil
+}
+
+// pairs makes sure that every run is in exactly one of the two lists.
+func (c *checker) pairs() error {
+	for run, s := range c.states {
+		switch {
+		case s == nil:
+		case s.Ended() && !c.ended[run]:
+			c.note("run %s has ended and is not listed so", run)
+		case !s.Ended() && !c.opened[run]:
+			c.note("run %s is open and is not listed so", run)
+		}
+	}
+	return nil
+}
