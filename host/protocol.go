@@ -1,0 +1,207 @@
+package host
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Do carries a call from its intent to its receipt. past is zero for a new
+// call; for one that was begun and not settled (after a crash or a park) its
+// tries have an unknown outcome, which is found out as the tool's class allows.
+//
+// It returns the receipt that it gave to [Ledger.Settle], or else
+//   - an [*UndecidedError]: a person has to decide;
+//   - the error of the ledger, unchanged: nothing was sent after it;
+//   - the error of ctx, if that ended before the outcome was known: nothing is
+//     settled, and a later Do with the call's past goes on.
+//
+// No receipt says unknown. Before anything is sent its record is durable,
+// except for reads that charge nothing. A call must be in one Do at a time;
+// different calls may be made concurrently. Do sets Try in c, and Sent if it
+// is nil. It does not ask a [Checker].
+func Do(ctx context.Context, tool Tool, l Ledger, c *Call, past Past) (*Receipt, error) {
+	if c.Sent == nil {
+		c.Sent = func() {}
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	p := newPursuit(tool, l, c, past)
+	for {
+		if p.unknown {
+			if r, err := p.resolve(ctx); r != nil || err != nil {
+				return r, err
+			}
+		}
+		if p.sent >= p.limit {
+			return p.giveUp(ctx)
+		}
+		if r, err := p.once(ctx); r != nil || err != nil {
+			return r, err
+		}
+	}
+}
+
+// pursuit is one entry of a call into the protocol.
+type pursuit struct {
+	tool     Tool
+	verifier Verifier // nil if the tool cannot be asked
+	ledger   Ledger
+	call     *Call
+	contract Contract
+
+	tries       int       // recorded sendings over all processes
+	first, last time.Time // when the first and the last of them were recorded
+
+	sent    int // sendings of this entry
+	limit   int // how many there may be
+	granted bool
+
+	// unknown says that a sending may have been applied and no answer has
+	// settled that. Never true for a read.
+	unknown  bool
+	answer   Answer    // to the last sending
+	answered time.Time // when it came
+	late     bool      // the last sending had no answer in time
+}
+
+func newPursuit(tool Tool, l Ledger, c *Call, past Past) *pursuit {
+	p := &pursuit{tool: tool, ledger: l, call: c, contract: tool.Contract().WithDefaults()}
+	p.limit = p.contract.Tries
+	if verifier, ok := tool.(Verifier); ok && p.contract.Verifies && p.contract.Effect != Read {
+		p.verifier = verifier
+	}
+	if past.Tries > 0 {
+		p.remember(past)
+	}
+	return p
+}
+
+// remember takes over what another process left behind.
+func (p *pursuit) remember(past Past) {
+	p.tries, p.first, p.last = past.Tries, past.First, past.Last
+	p.call.Try = past.Tries
+	// Whatever the clocks say, the last sending was before this moment.
+	if now := time.Now(); p.last.IsZero() || p.last.After(now) {
+		p.last = now
+	}
+	p.unknown = p.contract.Effect != Read
+	p.answer = Answer{Code: codeInterrupted, Message: "the process ended before the outcome was known"}
+}
+
+// once sends the call once and takes the answer. Without a receipt or an error
+// the call is to go on.
+func (p *pursuit) once(ctx context.Context) (*Receipt, error) {
+	if p.sent > 0 {
+		wait := max(p.backoff(p.sent), p.answer.RetryAfter)
+		if err := sleepUntil(ctx, p.answered.Add(wait)); err != nil {
+			return p.stop(ctx, err)
+		}
+		if p.unknown && !p.remembered() {
+			return nil, nil // the wait outlasted the key
+		}
+	}
+	barrier, err := p.record(ctx)
+	if err != nil {
+		return p.stop(ctx, err)
+	}
+	if p.waits() {
+		if err := barrier.Wait(ctx); err != nil {
+			return p.stop(ctx, err)
+		}
+	}
+	p.send(ctx)
+	return p.weigh(ctx)
+}
+
+// weigh asks the two questions about the last answer: what became of this try,
+// and does it settle earlier ones.
+func (p *pursuit) weigh(ctx context.Context) (*Receipt, error) {
+	switch p.answer.Outcome {
+	case OutcomeApplied:
+		// True of this try, whatever became of earlier ones: the effect is there.
+		return p.settle(ctx, receiptOf(p.answer))
+	case OutcomeRejected:
+		if !p.unknown || p.answer.Settles {
+			return p.settle(ctx, receiptOf(p.answer))
+		}
+	case OutcomeNotApplied:
+		// Speaks of this try alone: earlier unknown ones stay so.
+	default:
+		p.unknown = p.contract.Effect != Read
+	}
+	if err := ctx.Err(); err != nil {
+		return p.stop(ctx, err)
+	}
+	return nil, nil
+}
+
+// giveUp ends a call whose tries are used up.
+func (p *pursuit) giveUp(ctx context.Context) (*Receipt, error) {
+	if p.unknown {
+		return nil, p.undecided("no answer settled it, and its %d tries are used up", p.sent)
+	}
+	return p.settle(ctx, p.unapplied())
+}
+
+// stop ends an entry that cannot go on, because ctx has ended or the ledger
+// does not allow another try. A call that is known not to be applied, while no
+// later entry could find that out, is settled as such: otherwise a program
+// that is stopped during a back-off would leave a question for a person.
+func (p *pursuit) stop(ctx context.Context, err error) (*Receipt, error) {
+	if p.tries == 0 || p.unknown || p.recoverable() {
+		return nil, err
+	}
+	if p.answer.Code == "" {
+		p.answer.Code, p.answer.Message = codeNotSent, "stopped before it was sent"
+	}
+	r, settleErr := p.settle(ctx, p.unapplied())
+	if ctx.Err() == nil || settleErr != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// recoverable reports whether a later entry can find out by itself what became
+// of a call that is left open.
+func (p *pursuit) recoverable() bool {
+	switch p.contract.Effect {
+	case Read, Verify:
+		return true
+	case Keyed:
+		return p.contract.KeyWindow != NoKeyWindow
+	}
+	return false
+}
+
+func (p *pursuit) undecided(reason string, args ...any) error {
+	return &UndecidedError{
+		Tool: p.call.Tool, Class: p.contract.Effect, Key: p.call.Key,
+		Tries: p.tries, Last: p.last,
+		Reason: fmt.Sprintf(reason, args...),
+		Help:   strings.ReplaceAll(p.contract.Help, "{key}", p.call.Key.String()),
+	}
+}
+
+// backoff is the wait after n of something: it doubles from n to n.
+func (p *pursuit) backoff(n int) time.Duration {
+	wait := p.contract.Backoff
+	for ; n > 1 && wait < p.contract.MaxBackoff; n-- {
+		wait *= 2
+	}
+	return min(wait, p.contract.MaxBackoff)
+}
+
+// sleepUntil returns nil at the time, or the error of ctx if that ends first.
+func sleepUntil(ctx context.Context, at time.Time) error {
+	timer := time.NewTimer(time.Until(at))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return ctx.Err()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
