@@ -186,7 +186,7 @@ func TestMisdeeds(t *testing.T) {
 		"a division by zero":                    {guestProgram(constant(1) + constant(0) + opDivide), sandbox.TrapDivideByZero},
 		"a load outside":                        {guestProgram(loadFrom(pageSize)), sandbox.TrapOutOfBounds},
 		"a recursion without end":               {guestProgram(constant(0) + callTo(fnFirst)), sandbox.TrapStackOverflow},
-		"data outside of the memory":            {func() program { p := guestProgram(done); p.data = strings.Repeat("x", pageSize+1); return p }(), sandbox.TrapOther},
+		"data outside of the memory":            {func() program { p := guestProgram(done); p.data = strings.Repeat("x", pageSize+1); return p }(), sandbox.TrapOutOfBounds},
 		"WASI: leaving with a status":           {wasi("proc_exit", shapeExit, constant(3)+callTo(3)+opUnreachable), sandbox.TrapExit},
 		"WASI: leaving as a Go panic, unspoken": {wasi("proc_exit", shapeExit, constant(2)+callTo(3)+opUnreachable), sandbox.TrapExit},
 		"WASI: leaving as if the time was up":   {wasi("proc_exit", shapeExit, constant(0xFFFFFFFF)+callTo(3)+opUnreachable), sandbox.TrapExit},

@@ -1,0 +1,255 @@
+package sandbox_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/pawl-dev/pawl/host/abi"
+	"github.com/pawl-dev/pawl/runtime/internal/sandbox"
+	"github.com/pawl-dev/pawl/steps/build"
+)
+
+func TestModulesThatAreRefused(t *testing.T) {
+	t.Parallel()
+	s := open(t, nil)
+	good := guestProgram(done)
+	with := func(change func(p *program)) string {
+		p := guestProgram(done)
+		change(&p)
+		return string(p.bytes())
+	}
+	imports := func(module, name string, sig shape) string {
+		return with(func(p *program) {
+			p.imports = append(p.imports, function{module: module, export: name, shape: sig})
+		})
+	}
+	rawImport := func(kind string) string {
+		return with(func(p *program) { p.rawImport, p.rawCount = text("env")+text("thing")+kind, 1 })
+	}
+	export := func(name string, sig shape, code string) string {
+		return with(func(p *program) { p.functions = append(p.functions, function{export: name, shape: sig, code: code}) })
+	}
+	for name, row := range map[string]struct{ wasm, code, text string }{
+		"nothing":                        {"", sandbox.ModuleInvalid, "not a WebAssembly module"},
+		"a shell script":                 {"#!/bin/sh\necho", sandbox.ModuleInvalid, "not a WebAssembly module"},
+		"a component":                    {"\x00asm\x0d\x00\x01\x00", sandbox.ModuleComponent, "component"},
+		"a version to come":              {"\x00asm\x02\x00\x00\x00", sandbox.ModuleInvalid, "version is 2"},
+		"an empty module":                {header, sandbox.ModuleNoStep, "pawl_step"},
+		"cut off":                        {string(good.bytes()[:60]), sandbox.ModuleInvalid, "too early"},
+		"code that is none":              {with(func(p *program) { p.functions[0].code = "\xff" }), sandbox.ModuleInvalid, ""},
+		"another step function":          {with(func(p *program) { p.functions[0].export = "step" }), sandbox.ModuleNoStep, "pawl_step"},
+		"a command":                      {with(func(p *program) { p.functions[0] = function{export: "_start"} }), sandbox.ModuleCommand, "yet"},
+		"a step without a parameter":     {with(func(p *program) { p.functions[0] = function{export: abi.ExportStep} }), sandbox.ModuleBadExport, "(i32) -> i32"},
+		"pawl_describe of another shape": {export(abi.ExportDescribe, shapeNone, ""), sandbox.ModuleBadExport, abi.ExportDescribe},
+		"_initialize with a parameter":   {export("_initialize", shapeExit, ""), sandbox.ModuleBadExport, "_initialize"},
+		"no memory":                      {with(func(p *program) { p.memory = "" }), sandbox.ModuleNoMemory, "memory"},
+		"a memory that is not exported":  {with(func(p *program) { p.noMemory = true }), sandbox.ModuleNoMemory, "memory"},
+		"a shared memory":                {with(func(p *program) { p.memory = "\x01\x03\x01\x01" }), sandbox.ModuleThreads, "threads"},
+		"a memory of over 4 GiB":         {with(func(p *program) { p.memory = "\x01\x00" + uleb(65537) }), sandbox.ModuleMemory, "65537"},
+		"an unknown function of ours":    {imports(abi.Module, "sleep", shapeNone), sandbox.ModuleUnknownImport, `"sleep"`},
+		"call with other parameters":     {imports(abi.Module, abi.FuncCall, shapeTake), sandbox.ModuleUnknownImport, `"call"`},
+		"an unknown function of WASI":    {imports("wasi_snapshot_preview1", "fork", shapeNone), sandbox.ModuleUnknownImport, `"fork"`},
+		"an unknown module":              {imports("env", "abort", shapeNone), sandbox.ModuleUnknownImport, `"env"`},
+		"an imported table":              {rawImport("\x01\x70\x00\x00"), sandbox.ModuleUnknownImport, "table"},
+		"an imported memory":             {rawImport("\x02\x00\x01"), sandbox.ModuleUnknownImport, "memory"},
+		"an imported shared memory":      {rawImport("\x02\x03\x01\x01"), sandbox.ModuleThreads, "threads"},
+		"an imported global":             {rawImport("\x03\x7f\x00"), sandbox.ModuleUnknownImport, "global"},
+		"an imported tag":                {rawImport("\x04\x00\x00"), sandbox.ModuleUnknownImport, "tag"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := s.Module(t.Context(), digest([]byte(row.wasm)), func() ([]byte, error) { return []byte(row.wasm), nil })
+			var refused *sandbox.ModuleError
+			if !errors.As(err, &refused) {
+				t.Fatalf("%T: %v", err, err)
+			}
+			if refused.Code != row.code || !strings.Contains(refused.Message, row.text) {
+				t.Errorf("code %s, want %s; message: %s", refused.Code, row.code, refused.Message)
+			}
+		})
+	}
+	t.Run("bytes of another digest", func(t *testing.T) {
+		t.Parallel()
+		_, err := s.Module(t.Context(), digest(nil), func() ([]byte, error) { return good.bytes(), nil })
+		if refused := new(sandbox.ModuleError); !errors.As(err, &refused) || refused.Code != sandbox.ModuleDigest {
+			t.Errorf("%T: %v", err, err)
+		}
+	})
+}
+
+// Seen red without the remembering.
+func TestModuleIsMadeOnce(t *testing.T) {
+	t.Parallel()
+	s := open(t, nil)
+	wasm := guestProgram(done).bytes()
+	var asked atomic.Int32
+	var wait sync.WaitGroup
+	modules := make([]*sandbox.Module, 16)
+	for i := range modules {
+		wait.Go(func() {
+			m, err := s.Module(t.Context(), digest(wasm), func() ([]byte, error) { asked.Add(1); return wasm, nil })
+			if err != nil {
+				t.Error(err)
+			}
+			modules[i] = m
+		})
+	}
+	wait.Wait()
+	for _, m := range modules {
+		if m != modules[0] {
+			t.Error("two modules of one digest")
+		}
+	}
+	if asked.Load() != 1 {
+		t.Errorf("asked for the bytes %d times", asked.Load())
+	}
+}
+
+func TestFailureToReadAModuleIsNotRemembered(t *testing.T) {
+	t.Parallel()
+	s := open(t, nil)
+	wasm := guestProgram(done).bytes()
+	broken := errors.New("the disk is away")
+	if _, err := s.Module(t.Context(), digest(wasm), func() ([]byte, error) { return nil, broken }); !errors.Is(err, broken) {
+		t.Error(err)
+	}
+	func() {
+		defer func() { recover() }()
+		s.Module(t.Context(), digest(wasm), func() ([]byte, error) { panic("a bug of the caller") })
+	}()
+	load(t, s, wasm)
+}
+
+func TestWaitingForACompilingEndsWithTheContext(t *testing.T) {
+	t.Parallel()
+	s := open(t, nil)
+	wasm := guestProgram(done).bytes()
+	reading, read, made := make(chan struct{}), make(chan struct{}), make(chan error)
+	go func() {
+		_, err := s.Module(t.Context(), digest(wasm), func() ([]byte, error) { close(reading); <-read; return wasm, nil })
+		made <- err
+	}()
+	<-reading
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errStopped)
+	if _, err := s.Module(ctx, digest(wasm), nil); !errors.Is(err, errStopped) {
+		t.Error(err)
+	}
+	close(read)
+	if err := <-made; err != nil {
+		t.Error(err)
+	}
+}
+
+// Seen red with a cache in memory in the second process.
+func TestSecondProcessTakesCompiledCodeFromTheDisk(t *testing.T) {
+	t.Parallel()
+	if _, err := guest(); err != nil {
+		t.Fatal(err)
+	}
+	cache := t.TempDir()
+	inChild(t, cache)
+	first := files(t, cache)
+	if len(first) == 0 {
+		t.Fatal("the first process kept nothing")
+	}
+	inChild(t, cache)
+	if diff := cmp.Diff(first, files(t, cache)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// files lists the files of a folder with size and time of writing.
+func files(t *testing.T, dir string) (list []string) {
+	t.Helper()
+	if err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		list = append(list, fmt.Sprintf("%s %d %s", path, info.Size(), info.ModTime()))
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+func TestDescriptionOfTheSection(t *testing.T) {
+	t.Parallel()
+	p := guestProgram(done)
+	p.functions = append(p.functions, function{export: abi.ExportDescribe, shape: shapeStep, code: opUnreachable})
+	s := open(t, nil)
+	describe := func(text string) (*abi.Description, error) {
+		wasm, err := build.AppendSection(p.bytes(), abi.DescribeSection, []byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return load(t, s, wasm).Describe(t.Context())
+	}
+	d, err := describe(`{"abi":1,"sdk":"x/1"}`)
+	if err != nil || d.SDK != "x/1" {
+		t.Errorf("%+v, %v", d, err)
+	}
+	_, err = describe(`{`)
+	if refused := new(sandbox.ModuleError); !errors.As(err, &refused) || refused.Code != sandbox.ModuleBadDescription {
+		t.Errorf("%T: %v", err, err)
+	}
+}
+
+func TestDescribeByTheModule(t *testing.T) {
+	t.Parallel()
+	s := open(t, nil)
+	describe := func(code string) (*abi.Description, error) {
+		p := guestProgram(done)
+		p.functions = append(p.functions, function{export: abi.ExportDescribe, shape: shapeStep, code: code})
+		return load(t, s, p.bytes()).Describe(t.Context())
+	}
+	trap := new(sandbox.Trap)
+	if _, err := describe(goodCall + constant(0)); !errors.As(err, &trap) || trap.Code != sandbox.TrapCallInDescribe {
+		t.Errorf("call: %v", err)
+	}
+	if _, err := describe(constant(0)); !errors.As(err, &trap) || trap.Code != sandbox.TrapNoOutput {
+		t.Errorf("no output: %v", err)
+	}
+	refused := new(sandbox.ModuleError)
+	if _, err := describe(goodFailure + constant(1)); !errors.As(err, &refused) || refused.Code != sandbox.ModuleBadDescription {
+		t.Errorf("failure: %v", err)
+	}
+	if _, err := describe(goodOutput + constant(0)); !errors.As(err, &refused) || refused.Code != sandbox.ModuleBadDescription {
+		t.Errorf("a string: %v", err)
+	}
+	d, err := load(t, s, guestProgram(done).bytes()).Describe(t.Context())
+	if d != nil || err != nil {
+		t.Errorf("neither: %+v, %v", d, err)
+	}
+}
+
+func TestDamagedCacheIsMadeAnew(t *testing.T) {
+	t.Parallel()
+	wasm := guestProgram(done).bytes()
+	cache := t.TempDir()
+	load(t, open(t, &sandbox.Options{CacheDir: cache}), wasm)
+	if err := filepath.WalkDir(cache, func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		return os.WriteFile(path, []byte("damaged"), 0o600)
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := load(t, open(t, &sandbox.Options{CacheDir: cache}), wasm).Enter(t.Context(), &newBench("s", `null`).Entry); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,136 @@
+// Command script is a step module for tests: every step does what the program
+// in its input says, so that a test reads as one piece.
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/pawl-dev/pawl/steps"
+)
+
+// Program is a list of operations, done in order; the results of the calls are
+// the step's output.
+type Program struct {
+	Do []Op `json:"do"`
+}
+
+// Op is one operation; the first field that is set says which.
+type Op struct {
+	// Call calls a tool; an error fails the step, unless Ignore is set.
+	Call    string          `json:"call,omitempty"`
+	Request json.RawMessage `json:"request,omitempty"`
+	Ignore  bool            `json:"ignore,omitempty"`
+	// Else is done when the call failed and Ignore is set.
+	Else []Op `json:"else,omitempty"`
+
+	Fail   string `json:"fail,omitempty"`    // fails for good with this code
+	Error  string `json:"error,omitempty"`   // fails with a plain error
+	NotYet string `json:"not_yet,omitempty"` // is not ready yet
+	Panic  string `json:"panic,omitempty"`
+	Log    string `json:"log,omitempty"`
+	// Chance calls the tool with the time, random numbers and the order of a
+	// map as its request.
+	Chance string `json:"chance,omitempty"`
+	// Big adds an output of so many bytes.
+	Big  int  `json:"big,omitempty"`
+	Loop bool `json:"loop,omitempty"` // for ever
+	// Eat takes memory until there is none.
+	Eat bool `json:"eat,omitempty"`
+}
+
+var tools = map[string]steps.Tool[json.RawMessage, json.RawMessage]{}
+
+func init() {
+	for _, id := range []string{"read", "keyed", "asked", "once", "charged", "flaky"} {
+		tools[id] = steps.NewTool[json.RawMessage, json.RawMessage](id)
+	}
+	for _, name := range []string{"one", "two", "three", "four"} {
+		steps.Handle(name, run)
+	}
+}
+
+func main() {}
+
+func run(s *steps.Step, p Program) ([]json.RawMessage, error) {
+	out := []json.RawMessage{}
+	err := do(s, p.Do, &out)
+	return out, err
+}
+
+func do(s *steps.Step, ops []Op, out *[]json.RawMessage) error {
+	for _, op := range ops {
+		if err := one(s, op, out); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func one(s *steps.Step, op Op, out *[]json.RawMessage) error {
+	switch {
+	case op.Call != "":
+		return call(s, op.Call, op.Request, op, out)
+	case op.Chance != "":
+		return call(s, op.Chance, chance(), op, out)
+	case op.Fail != "":
+		return steps.Fail(op.Fail, "told to fail")
+	case op.Error != "":
+		return errors.New(op.Error)
+	case op.NotYet != "":
+		return steps.NotYet(time.Millisecond, "%s", op.NotYet)
+	case op.Panic != "":
+		panic(op.Panic)
+	case op.Log != "":
+		s.Log("%s", op.Log)
+	case op.Big > 0:
+		big, err := json.Marshal(string(make([]byte, op.Big)))
+		*out = append(*out, big)
+		return err
+	case op.Loop:
+		for {
+		}
+	case op.Eat:
+		var eaten [][]byte
+		for {
+			eaten = append(eaten, make([]byte, 1<<20))
+		}
+	}
+	return nil
+}
+
+func call(s *steps.Step, tool string, request json.RawMessage, op Op, out *[]json.RawMessage) error {
+	t, ok := tools[tool]
+	if !ok {
+		return fmt.Errorf("script: no tool %q", tool)
+	}
+	if len(request) == 0 {
+		request = json.RawMessage(`{}`)
+	}
+	res, err := t.Call(s, request)
+	if err == nil {
+		*out = append(*out, res)
+		return nil
+	}
+	if !op.Ignore {
+		return err
+	}
+	told, _ := json.Marshal(err.Error())
+	*out = append(*out, told)
+	return do(s, op.Else, out)
+}
+
+func chance() json.RawMessage {
+	keys := map[string]int{"a": 1, "b": 2, "c": 3, "d": 4, "e": 5, "f": 6}
+	var order string
+	for k := range keys {
+		order += k
+	}
+	text, _ := json.Marshal(map[string]any{
+		"time": time.Now().Format(time.RFC3339Nano), "random": rand.Uint64() >> 12, "order": order,
+	})
+	return text
+}
