@@ -42,7 +42,12 @@ type hostFunc func(ctx context.Context, in *instance, memory api.Memory, stack [
 // Call implements api.GoModuleFunction.
 func (f hostFunc) Call(ctx context.Context, module api.Module, stack []uint64) {
 	in := ctx.Value(instanceKey{}).(*instance)
-	in.guard(func() error { return f(ctx, in, module.Memory(), stack) })
+	in.guard(func() error {
+		if ctx.Err() != nil { // a guest of few loops would notice late
+			return ended(ctx)
+		}
+		return f(ctx, in, module.Memory(), stack)
+	})
 }
 
 // span is a range of the guest's memory as the guest named it.

@@ -82,15 +82,35 @@ func (m *Module) ready(ctx context.Context, pages uint32) (*engine, wazero.Compi
 			return nil, err
 		}
 		begun := time.Now()
-		compiled, err := e.runtime.CompileModule(context.WithoutCancel(ctx), m.wasm)
+		compiled, err := m.sandbox.compile(context.WithoutCancel(ctx), e, m.wasm)
 		if err != nil {
-			return nil, &ModuleError{ModuleInvalid, err.Error()}
+			return nil, err
 		}
 		m.sandbox.logger.DebugContext(ctx, "module ready",
 			slog.String("digest", m.digest), slog.Uint64("pages", uint64(pages)), slog.Duration("took", time.Since(begun)))
 		return compiled, checkFunctions(compiled, e)
 	})
 	return e, compiled, err
+}
+
+// compile compiles, or takes the machine code from the cache. A damaged cache
+// is emptied: it holds nothing that cannot be made again.
+func (s *Sandbox) compile(ctx context.Context, e *engine, wasm []byte) (wazero.CompiledModule, error) {
+	compiled, err := e.runtime.CompileModule(ctx, wasm)
+	if err != nil && isCacheError(err) {
+		s.logger.WarnContext(ctx, "compilation cache damaged, emptied", slog.String("dir", s.cacheDir), slog.Any("err", err))
+		if err := emptyCache(s.cacheDir); err != nil {
+			return nil, fmt.Errorf("sandbox: emptying the compilation cache: %w", err)
+		}
+		compiled, err = e.runtime.CompileModule(ctx, wasm)
+	}
+	switch {
+	case err == nil:
+		return compiled, nil
+	case isCacheError(err):
+		return nil, fmt.Errorf("sandbox: compilation cache in %s: %w", s.cacheDir, err)
+	}
+	return nil, &ModuleError{ModuleInvalid, err.Error()}
 }
 
 func (m *Module) tooMuchMemory(pages uint32) error {

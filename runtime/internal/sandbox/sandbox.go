@@ -15,16 +15,18 @@ type Options struct {
 	// must be as trustworthy as the program: compiled code is read from it.
 	// Defaults to no directory; modules are then compiled in every process.
 	CacheDir string
-	// Logger is told, at debug level, what was compiled. Defaults to none.
+	// Logger is told what was compiled (at debug level) and that a damaged cache
+	// was emptied. Defaults to none.
 	Logger *slog.Logger
 }
 
 // Sandbox holds compiled modules. Its methods may be used concurrently.
 type Sandbox struct {
-	cache   wazero.CompilationCache
-	logger  *slog.Logger
-	modules memo[string, *Module]
-	engines memo[uint32, *engine] // by memory limit
+	cache    wazero.CompilationCache
+	cacheDir string // empty for none
+	logger   *slog.Logger
+	modules  memo[string, *Module]
+	engines  memo[uint32, *engine] // by memory limit
 
 	mu     sync.Mutex // guards closed, and use.Add against Close
 	closed bool
@@ -45,7 +47,7 @@ func New(opts *Options) (*Sandbox, error) {
 		if err != nil {
 			return nil, fmt.Errorf("sandbox: compilation cache in %s: %w", opts.CacheDir, err)
 		}
-		s.cache = cache
+		s.cache, s.cacheDir = cache, opts.CacheDir
 	}
 	return s, nil
 }
