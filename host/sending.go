@@ -47,15 +47,16 @@ func (p *pursuit) waits() bool { return p.contract.Effect != Read || p.contract.
 // the record, the only time that a later process knows: "last + Timeout" is
 // then the end of this try for everybody.
 func (p *pursuit) send(ctx context.Context) {
-	ctx, cancel := context.WithDeadline(ctx, p.last.Add(p.contract.Timeout))
+	deadline := p.last.Add(p.contract.Timeout)
+	ctx, cancel := context.WithDeadline(ctx, deadline)
 	defer cancel()
 	if ctx.Err() != nil {
 		p.answer = Answer{Outcome: OutcomeNotApplied, Code: codeNotSent, Message: "not sent, because its record took the whole time-out"}
 	} else {
 		p.answer = try(ctx, p.tool, p.call)
-		p.late = p.answer.Outcome == OutcomeUnknown && ctx.Err() != nil
 	}
 	p.answered = time.Now()
+	p.late = p.answer.Outcome == OutcomeUnknown && !p.answered.Before(deadline)
 }
 
 // try is the one place where a tool is told to send.

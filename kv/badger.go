@@ -3,10 +3,7 @@ package kv
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
-	"os"
-	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -22,25 +19,49 @@ import (
 // Close.
 func Open(dir string, opts *Options) (Store, error) {
 	o := opts.withDefaults()
-	if err := makeDir(dir); err != nil {
-		return nil, fmt.Errorf("kv: open store: %w", err)
+	lock, err := openDir(dir)
+	if errors.Is(err, ErrStoreLocked) {
+		return nil, err
 	}
-	db, err := badger.OpenManaged(badgerOptions(dir, o))
 	if err != nil {
-		if locked := lockError(dir, err); locked != nil {
-			return nil, locked
-		}
 		return nil, fmt.Errorf("kv: open store %s: %w", dir, err)
 	}
-	if err := syncRecovered(dir); err != nil {
-		return nil, errors.Join(fmt.Errorf("kv: open store %s: %w", dir, err), db.Close())
+	db, err := openBadger(dir, o)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("kv: open store %s: %w", dir, err), lock.release())
 	}
-	return newBadgerStore(dir, db, o), nil
+	return newBadgerStore(lock, db, o), nil
+}
+
+// openDir makes and locks the directory and prepares it for Badger.
+func openDir(dir string) (*dirLock, error) {
+	if err := makeDir(dir); err != nil {
+		return nil, err
+	}
+	lock, err := lockDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	if err := removeEmptyLogs(dir); err != nil {
+		return nil, errors.Join(err, lock.release())
+	}
+	return lock, nil
+}
+
+func openBadger(dir string, o Options) (*badger.DB, error) {
+	db, err := badger.OpenManaged(badgerOptions(dir, o))
+	if err != nil {
+		return nil, err
+	}
+	if err := syncRecovered(dir); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return db, nil
 }
 
 // badgerStore is the [Store] on a local directory.
 type badgerStore struct {
-	dir       string
+	lock      *dirLock
 	db        *badger.DB
 	logger    *slog.Logger
 	snapshots *snapshots
@@ -50,9 +71,9 @@ type badgerStore struct {
 	closeOnce sync.Once
 }
 
-func newBadgerStore(dir string, db *badger.DB, o Options) *badgerStore {
+func newBadgerStore(lock *dirLock, db *badger.DB, o Options) *badgerStore {
 	s := &badgerStore{
-		dir:       dir,
+		lock:      lock,
 		db:        db,
 		logger:    o.Logger,
 		snapshots: newSnapshots(db.MaxVersion(), db.SetDiscardTs),
@@ -101,15 +122,15 @@ const closePatience = 5 * time.Second
 func (s *badgerStore) closeBadger() error {
 	broken := s.health()
 	if broken == nil {
-		return s.db.Close()
+		return errors.Join(s.db.Close(), s.lock.release())
 	}
 	done := make(chan error, 1)
 	go func() { done <- s.db.Close() }()
 	select {
 	case err := <-done:
-		return errors.Join(broken, err)
+		return errors.Join(broken, err, s.lock.release())
 	case <-time.After(closePatience):
-		return fmt.Errorf("%w (%s stays locked until this process ends: Badger cannot write)", broken, s.dir)
+		return fmt.Errorf("%w (%s stays locked until this process ends: Badger cannot write)", broken, s.lock.dir)
 	}
 }
 
@@ -125,7 +146,7 @@ func (s *badgerStore) health() error {
 func (s *badgerStore) poison(cause error) error {
 	err := fmt.Errorf("%w: %w", ErrStoreBroken, cause)
 	if s.broken.CompareAndSwap(nil, &err) {
-		s.logger.Error("store broken", attrDir, s.dir, attrError, cause)
+		s.logger.Error("store broken", attrDir, s.lock.dir, attrError, cause)
 	}
 	return s.health()
 }
@@ -136,55 +157,4 @@ func (s *badgerStore) guard(err *error) {
 	if r := recover(); r != nil {
 		*err = s.poison(fmt.Errorf("badger: %v", r))
 	}
-}
-
-// makeDir makes dir and what is missing above it, and makes that durable:
-// commits are of no use in a directory that a power cut takes away.
-func makeDir(dir string) error {
-	dir, err := filepath.Abs(dir)
-	if err != nil {
-		return err
-	}
-	var parents []string
-	for at := dir; ; at = filepath.Dir(at) {
-		if _, err := os.Stat(at); err == nil || !errors.Is(err, fs.ErrNotExist) {
-			break
-		}
-		parents = append(parents, filepath.Dir(at))
-	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
-	}
-	for _, parent := range parents {
-		if err := syncFile(parent); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// syncRecovered makes durable what Badger just read from its logs. A process
-// that was killed between writing a commit and syncing it leaves the commit in
-// the page cache, where Open sees it although a power cut would still take it.
-// A log that is gone by now has become a table, which Badger has synced.
-func syncRecovered(dir string) error {
-	logs, err := filepath.Glob(filepath.Join(dir, "*.mem"))
-	if err != nil {
-		return err
-	}
-	for _, log := range append(logs, dir) {
-		if err := syncFile(log); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-	}
-	return nil
-}
-
-// syncFile syncs a file or a directory.
-func syncFile(name string) error {
-	f, err := os.Open(name)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close())
 }

@@ -9,20 +9,47 @@ import (
 	"syscall"
 )
 
-// lockError returns a [LockedError] if err, from opening Badger, says that
-// another process has the directory; else nil. Badger wraps the cause as text,
-// so the text is all there is to tell by.
-func lockError(dir string, err error) error {
-	if !strings.Contains(err.Error(), "Another process is using this Badger database") {
-		return nil
-	}
-	return &LockedError{Dir: dir, PID: lockOwner(dir)}
+// The lock is the one that Badger would take, with the same file for the
+// owner's process id, so Badger's own tools respect it. It is taken here since
+// the directory is tidied before Badger sees it, which nobody else may do at
+// the same time.
+
+// dirLock is the lock of an open store's directory.
+type dirLock struct {
+	dir    string
+	handle *os.File
 }
+
+// lockDir takes the lock of dir, or returns a [LockedError].
+func lockDir(dir string) (*dirLock, error) {
+	handle, err := os.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	locked, err := tryLock(handle)
+	if err == nil && !locked {
+		err = &LockedError{Dir: dir, PID: lockOwner(dir)}
+	}
+	if err == nil {
+		err = os.WriteFile(pidFile(dir), []byte(strconv.Itoa(os.Getpid())+"\n"), 0o600)
+	}
+	if err != nil {
+		return nil, errors.Join(err, handle.Close())
+	}
+	return &dirLock{dir: dir, handle: handle}, nil
+}
+
+// release gives the lock back, the file first: afterwards it is another's.
+func (l *dirLock) release() error {
+	return errors.Join(os.Remove(pidFile(l.dir)), l.handle.Close())
+}
+
+func pidFile(dir string) string { return filepath.Join(dir, "LOCK") }
 
 // lockOwner returns the process id that the owner of dir wrote down, or 0. The
 // file is no lock; one that a dead process left behind is not believed.
 func lockOwner(dir string) int {
-	text, err := os.ReadFile(filepath.Join(dir, "LOCK"))
+	text, err := os.ReadFile(pidFile(dir))
 	if err != nil {
 		return 0
 	}

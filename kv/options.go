@@ -48,6 +48,7 @@ const valueThreshold = 1 << 20
 func badgerOptions(dir string, opts Options) badger.Options {
 	return badger.DefaultOptions(dir).
 		WithSyncWrites(!opts.noSync).
+		WithBypassLockGuard(true). // dirLock is the lock
 		WithDetectConflicts(false).
 		WithChecksumVerificationMode(options.OnBlockRead).
 		WithMemTableSize(8 << 20).

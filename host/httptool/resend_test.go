@@ -2,7 +2,6 @@ package httptool_test
 
 import (
 	"bufio"
-	"context"
 	"io"
 	"net"
 	"net/http"
@@ -11,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/pawl-dev/pawl/host"
-	"github.com/pawl-dev/pawl/host/abi"
 	"github.com/pawl-dev/pawl/host/httptool"
 )
 
@@ -173,26 +171,3 @@ func TestBrokenIdleConnectionIsAnUnknownOutcomeAndOneRequest(t *testing.T) {
 		})
 	}
 }
-
-func build(t *testing.T, c host.Contract, cfg *httptool.Config, secrets map[string]func() (string, error)) host.Tool {
-	t.Helper()
-	tool, err := httptool.New("pay.refund", c, cfg, secrets)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = tool.(io.Closer).Close() })
-	return tool
-}
-
-func call(body string) *host.Call {
-	typ := abi.TypeJSON
-	if body == "" {
-		typ = abi.TypeBytes
-	}
-	return &host.Call{
-		Tool: "pay.refund", Run: "r", Step: "send", Attempt: 1, Try: 1,
-		Key: host.Key{1, 2, 3}, Type: typ, Body: []byte(body), Sent: func() {},
-	}
-}
-
-var _ = context.Background

@@ -3,6 +3,7 @@ package tomlfile
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -13,6 +14,9 @@ import (
 // Path names a place in a file: the keys from the top as strings, and the
 // elements of arrays as ints from 0, as in Path{"step", 1, "name"}.
 type Path []any
+
+// Add returns a path further in.
+func (p Path) Add(parts ...any) Path { return slices.Concat(p, parts) }
 
 func (p Path) id() string {
 	var b strings.Builder

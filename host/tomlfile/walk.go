@@ -72,7 +72,7 @@ func (w *walker) lastElement(at place) place {
 	if n == 0 {
 		return at
 	}
-	element := place{path: append(slices.Clip(at.path), n-1)}
+	element := place{path: at.path.Add(n-1)}
 	if at.typ != nil && at.typ.Kind() == reflect.Slice {
 		element.typ = deref(at.typ.Elem())
 	}
@@ -89,14 +89,15 @@ func (w *walker) keyValue(at place, e *unstable.Node) {
 	w.value(at, e.Value())
 }
 
-// key goes down by one key.
+// key goes down by one key. Below a nil type there is nothing to say, however
+// deep the file goes.
 func (w *walker) key(at place, node *unstable.Node) place {
-	name := string(node.Data)
-	next := place{path: append(slices.Clip(at.path), name)}
-	w.file.mark(next.path, int(node.Raw.Offset))
 	if at.typ == nil {
-		return next
+		return at
 	}
+	name := string(node.Data)
+	next := place{path: at.path.Add(name)}
+	w.file.mark(next.path, int(node.Raw.Offset))
 	switch at.typ.Kind() {
 	case reflect.Map:
 		next.typ = deref(at.typ.Elem())
@@ -127,6 +128,9 @@ func (w *walker) unknown(p Path, in place, name string) {
 }
 
 func (w *walker) value(at place, v *unstable.Node) {
+	if at.typ == nil {
+		return
+	}
 	switch v.Kind {
 	case unstable.InlineTable:
 		if !w.kind(at, "a table", reflect.Struct, reflect.Map) {
@@ -154,13 +158,9 @@ func (w *walker) array(at place, v *unstable.Node) {
 	if !w.kind(at, "an array", reflect.Slice) {
 		return
 	}
-	element := place{}
-	if at.typ != nil {
-		element.typ = deref(at.typ.Elem())
-	}
 	i := 0
 	for it := v.Children(); it.Next(); {
-		element.path = append(slices.Clip(at.path), i)
+		element := place{path: at.path.Add(i), typ: deref(at.typ.Elem())}
 		offset := w.file.places[at.path.id()]
 		if raw := it.Node().Raw; raw.Length > 0 {
 			offset = int(raw.Offset)
@@ -172,9 +172,6 @@ func (w *walker) array(at place, v *unstable.Node) {
 }
 
 func (w *walker) text(at place, s string) {
-	if at.typ == nil {
-		return
-	}
 	if target, ok := reflect.New(at.typ).Interface().(encoding.TextUnmarshaler); ok {
 		if err := target.UnmarshalText([]byte(s)); err != nil {
 			w.fail(at.path, "%s: %s", lastKey(at.path), err)

@@ -77,37 +77,37 @@ func (l *loader) workflow(w *Workflow) {
 	} else if l.doc.Pawl != format {
 		l.fail(p, "pawl = %d is a format that this Pawl does not read", l.doc.Pawl).WithHint("it reads %d", format)
 	}
-	l.name(append(at, "name"), w.Name, "the workflow")
+	l.name(at.Add("name"), w.Name, "the workflow")
 	if !validVersion.MatchString(w.Version) {
-		l.required(append(at, "version"), `a version is a text such as "1.0.0"`)
+		l.required(at.Add("version"), `a version is a text such as "1.0.0"`)
 	}
-	l.positive(append(at, "deadline"), int64(w.Deadline))
+	l.positive(at.Add("deadline"), int64(w.Deadline))
 	switch l.doc.Workflow.OnFailure {
 	case "", "hold":
 	case "compensate":
-		l.fail(append(at, "on_failure"), `on_failure: compensation does not exist yet; remove it or write "hold"`)
+		l.fail(at.Add("on_failure"), `on_failure: compensation does not exist yet; remove it or write "hold"`)
 	default:
-		l.fail(append(at, "on_failure"), `on_failure must be "hold", not %q`, l.doc.Workflow.OnFailure)
+		l.fail(at.Add("on_failure"), `on_failure must be "hold", not %q`, l.doc.Workflow.OnFailure)
 	}
-	w.title = l.template(append(at, "title"), l.doc.Workflow.Title)
+	w.title = l.template(at.Add("title"), l.doc.Workflow.Title)
 	w.labels = map[string]template{}
 	for _, name := range slices.Sorted(maps.Keys(l.doc.Workflow.Labels)) {
-		p := append(at, "labels", name)
+		p := at.Add("labels", name)
 		l.name(p, name, "the label")
 		w.labels[name] = l.template(p, l.doc.Workflow.Labels[name])
 	}
-	w.input = l.schema(append(at, "input"), l.doc.Workflow.Input)
+	w.input = l.schema(at.Add("input"), l.doc.Workflow.Input)
 }
 
 func (l *loader) budget() Budget {
 	at := tomlfile.Path{"budget"}
 	b := l.doc.Budget
-	l.positive(append(at, "attempts"), int64(b.Attempts))
-	l.positive(append(at, "calls"), int64(b.Calls))
-	l.positive(append(at, "recoveries"), int64(b.Recoveries))
-	l.positive(append(at, "active_time"), int64(b.ActiveTime))
+	l.positive(at.Add("attempts"), int64(b.Attempts))
+	l.positive(at.Add("calls"), int64(b.Calls))
+	l.positive(at.Add("recoveries"), int64(b.Recoveries))
+	l.positive(at.Add("active_time"), int64(b.ActiveTime))
 	for _, unit := range slices.Sorted(maps.Keys(b.Units)) {
-		p := append(at, "units", unit)
+		p := at.Add("units", unit)
 		l.name(p, unit, "the unit")
 		if b.Units[unit] < 0 {
 			l.fail(p, "%s must not be negative", unit)
@@ -126,16 +126,16 @@ func (l *loader) steps(w *Workflow) {
 	}
 	for i, t := range l.doc.Steps {
 		at := tomlfile.Path{"step", i}
-		l.name(append(at, "name"), t.Name, "the step")
+		l.name(at.Add("name"), t.Name, "the step")
 		if slices.ContainsFunc(l.doc.Steps[:i], func(earlier stepTable) bool { return earlier.Name == t.Name }) && t.Name != "" {
-			l.fail(append(at, "name"), "two steps are named %q", t.Name).WithHint("a step is known by its name; give each its own")
+			l.fail(at.Add("name"), "two steps are named %q", t.Name).WithHint("a step is known by its name; give each its own")
 		}
 		s := Step{Name: t.Name, Module: t.Module, Retry: l.retry(at, t.Retry), Limits: l.limits(at, t.Limits)}
 		s.Tools = l.grants(at, t)
 		s.with = l.with(at, i)
-		s.output = l.schema(append(at, "output"), t.Output)
+		s.output = l.schema(at.Add("output"), t.Output)
 		if !l.validModule(t.Module) {
-			l.required(append(at, "module"), `a module is a .wasm file of this folder, such as "refund.wasm"`)
+			l.required(at.Add("module"), `a module is a .wasm file of this folder, such as "refund.wasm"`)
 		} else {
 			w.Modules[t.Module] = Module{Go: "."}
 		}
@@ -148,10 +148,10 @@ func (l *loader) validModule(name string) bool {
 }
 
 func (l *loader) retry(at tomlfile.Path, t retryTable) Retry {
-	at = append(at, "retry")
-	l.positive(append(at, "attempts"), int64(t.Attempts))
-	l.positive(append(at, "backoff"), int64(t.Backoff))
-	l.positive(append(at, "max_backoff"), int64(t.MaxBackoff))
+	at = at.Add("retry")
+	l.positive(at.Add("attempts"), int64(t.Attempts))
+	l.positive(at.Add("backoff"), int64(t.Backoff))
+	l.positive(at.Add("max_backoff"), int64(t.MaxBackoff))
 	r := Retry{Attempts: max(t.Attempts, 1), Backoff: time.Duration(t.Backoff), MaxBackoff: time.Duration(t.MaxBackoff)}
 	if r.Backoff == 0 {
 		r.Backoff = DefaultBackoff
@@ -160,17 +160,17 @@ func (l *loader) retry(at tomlfile.Path, t retryTable) Retry {
 		r.MaxBackoff = max(DefaultMaxBackoff, r.Backoff)
 	}
 	if r.MaxBackoff < r.Backoff {
-		l.fail(append(at, "max_backoff"), "max_backoff is %v, less than backoff, %v", r.MaxBackoff, r.Backoff)
+		l.fail(at.Add("max_backoff"), "max_backoff is %v, less than backoff, %v", r.MaxBackoff, r.Backoff)
 	}
 	return r
 }
 
 func (l *loader) limits(at tomlfile.Path, t limitsTable) Limits {
-	at = append(at, "limits")
-	l.positive(append(at, "calls"), int64(t.Calls))
-	l.positive(append(at, "memory"), int64(t.Memory))
+	at = at.Add("limits")
+	l.positive(at.Add("calls"), int64(t.Calls))
+	l.positive(at.Add("memory"), int64(t.Memory))
 	if t.Memory%pageSize != 0 || t.Memory > 4<<30 {
-		l.fail(append(at, "memory"), "memory is a multiple of 64KiB up to 4GiB")
+		l.fail(at.Add("memory"), "memory is a multiple of 64KiB up to 4GiB")
 	}
 	return Limits{MemoryPages: uint32(t.Memory / pageSize), Calls: t.Calls}
 }
@@ -178,14 +178,14 @@ func (l *loader) limits(at tomlfile.Path, t limitsTable) Limits {
 func (l *loader) grants(at tomlfile.Path, t stepTable) []Grant {
 	var out []Grant
 	for i, name := range t.Tools {
-		p := append(at, "tools", i)
+		p := at.Add("tools", i)
 		l.toolName(p, name)
 		if slices.Contains(t.Tools[:i], name) {
 			l.fail(p, "the tool %q is there twice", name)
 		}
 		g := Grant{Name: name, Use: name}
 		if use := t.Tool[name].Use; use != "" {
-			l.toolName(append(at, "tool", name, "use"), use)
+			l.toolName(at.Add("tool", name, "use"), use)
 			g.Use = use
 		}
 		out = append(out, g)
@@ -194,7 +194,7 @@ func (l *loader) grants(at tomlfile.Path, t stepTable) []Grant {
 		if slices.Contains(t.Tools, name) {
 			continue
 		}
-		e := l.fail(append(at, "tool", name), "the step may not call %q", name).WithHint("add it to tools")
+		e := l.fail(at.Add("tool", name), "the step may not call %q", name).WithHint("add it to tools")
 		if s := tomlfile.Suggest(name, t.Tools); s != "" {
 			e.WithHint("did you mean %q?", s)
 		}
@@ -205,7 +205,7 @@ func (l *loader) grants(at tomlfile.Path, t stepTable) []Grant {
 // with compiles the expressions of the i-th step. They know the input and the
 // steps before it.
 func (l *loader) with(at tomlfile.Path, i int) []field {
-	at = append(at, "with")
+	at = at.Add("with")
 	if !l.file.Has(at) {
 		return nil
 	}
@@ -220,7 +220,7 @@ func (l *loader) with(at tomlfile.Path, i int) []field {
 	for _, name := range slices.Sorted(maps.Keys(with)) {
 		program, err := expr.Compile(with[name], vars...)
 		if err != nil {
-			e := l.fail(append(at, name), "with.%s: %v", name, err)
+			e := l.fail(at.Add(name), "with.%s: %v", name, err)
 			l.hintLater(e, with[name], i)
 			continue
 		}
@@ -259,7 +259,7 @@ func (l *loader) modules(w *Workflow) {
 			continue
 		}
 		if local := strings.TrimPrefix(dir, "./"); dir != "." && (!fs.ValidPath(local) || local == dir) {
-			l.fail(append(at, "go"), "go is a folder of this folder, such as %q, not %q", "./steps", dir)
+			l.fail(at.Add("go"), "go is a folder of this folder, such as %q, not %q", "./steps", dir)
 		}
 		w.Modules[name] = Module{Go: dir}
 	}
