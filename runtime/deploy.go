@@ -2,8 +2,6 @@ package runtime
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"io/fs"
 	"sort"
@@ -31,55 +29,6 @@ func (w *Workflow) Version() string { return w.manifest.Version }
 
 // Digest is the address of the workflow's content: "sha256:" and hex.
 func (w *Workflow) Digest() string { return w.digest }
-
-// Folder is a workflow as it lies in a folder, before it is deployed.
-type Folder struct {
-	Name, Version string
-	// Modules maps the modules that the steps name to the Go packages they are
-	// built from, relative to the folder.
-	Modules map[string]string
-
-	files    fs.FS
-	manifest *manifest.Workflow
-}
-
-// ReadFolder reads and checks workflow.toml and the schemas it names; the
-// modules need not be built yet. Its errors name file, line and column.
-func ReadFolder(folder fs.FS) (*Folder, error) {
-	m, err := manifest.Load(folder)
-	if err != nil {
-		return nil, err
-	}
-	f := &Folder{Name: m.Name, Version: m.Version, Modules: map[string]string{}, files: folder, manifest: m}
-	for name, module := range m.Modules {
-		f.Modules[name] = module.Go
-	}
-	return f, nil
-}
-
-// Digest is the digest under which the folder would be deployed. It needs the
-// built modules.
-func (f *Folder) Digest() (string, error) {
-	_, digests, err := f.modules()
-	if err != nil {
-		return "", err
-	}
-	return f.manifest.Digest(digests), nil
-}
-
-// modules reads the built modules.
-func (f *Folder) modules() (wasm map[string][]byte, digests map[string]string, err error) {
-	wasm, digests = map[string][]byte{}, map[string]string{}
-	for name := range f.Modules {
-		data, err := fs.ReadFile(f.files, name)
-		if err != nil {
-			return nil, nil, fmt.Errorf("module %s: %w; build it first (pawl build)", name, err)
-		}
-		sum := sha256.Sum256(data)
-		wasm[name], digests[name] = data, "sha256:"+hex.EncodeToString(sum[:])
-	}
-	return wasm, digests, nil
-}
 
 // Deploy checks the workflow in folder (workflow.toml, the schemas it names and
 // its built modules) and stores it under its digest, whole or not at all. The
