@@ -72,7 +72,7 @@ func (w *walker) lastElement(at place) place {
 	if n == 0 {
 		return at
 	}
-	element := place{path: at.path.Add(n-1)}
+	element := place{path: at.path.Add(n - 1)}
 	if at.typ != nil && at.typ.Kind() == reflect.Slice {
 		element.typ = deref(at.typ.Elem())
 	}
