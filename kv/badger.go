@@ -117,7 +117,7 @@ func (s *badgerStore) Close() error {
 
 // closePatience is how long Close waits for Badger when the store is broken:
 // Badger tries forever to write down what it holds in memory.
-const closePatience = 5 * time.Second
+const closePatience = 3 * time.Second
 
 func (s *badgerStore) closeBadger() error {
 	broken := s.health()

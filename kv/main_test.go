@@ -15,15 +15,6 @@ import (
 // childVar names the child that this test binary is to be, if any.
 const childVar = "KV_TEST_CHILD"
 
-// children are the programs that tests run in processes of their own. Each is
-// given the store's directory, writes lines that the test reads, and may read
-// its input, which ends when the test wants it to.
-var children = map[string]func(dir string) error{
-	"hold":   holdChild,
-	"limit":  limitChild,
-	"memory": memoryChild,
-}
-
 func TestMain(m *testing.M) {
 	child, ok := children[os.Getenv(childVar)]
 	if !ok {

@@ -1,0 +1,5 @@
+//go:build !linux
+
+package kv_test
+
+var children = map[string]func(dir string) error{"hold": holdChild}
