@@ -8,8 +8,10 @@ import (
 	"mime"
 	"net/http"
 	"net/http/httptrace"
+	"net/url"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/pawl-dev/pawl/host"
 	"github.com/pawl-dev/pawl/host/abi"
@@ -21,7 +23,9 @@ const maxAnswer = 8 << 20
 // reply is what a receiver said, with secrets cut out.
 type reply struct {
 	response host.Response
-	header   http.Header // with secrets in it
+	location string // where a redirect leads to, without its query
+	wait     time.Duration
+	waits    bool // the answer says how long to wait
 	// cut is why the body is not whole: the connection broke, the deadline
 	// passed, or it is longer than maxAnswer. The head stands.
 	cut *failure
@@ -44,7 +48,8 @@ func (t *tool) exchange(ctx context.Context, s *sending, sent func()) (*reply, *
 		return nil, f
 	}
 	defer resp.Body.Close()
-	r := &reply{header: resp.Header}
+	r := &reply{location: location(resp.Header, cut)}
+	r.wait, r.waits = retryAfter(resp.Header, time.Now())
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
 	switch {
 	case err != nil:
@@ -115,6 +120,21 @@ func response(resp *http.Response, body []byte, cut *cutter) host.Response {
 		r.Type = abi.TypeJSON
 	}
 	return r
+}
+
+// location reads the header of that name, without its query, which may be a
+// ticket of the receiver's. Secrets are looked for in the decoded text: there
+// are many ways to encode a path.
+func location(h http.Header, cut *cutter) string {
+	u, err := url.Parse(h.Get("Location"))
+	if err != nil {
+		return ""
+	}
+	text := u.Path
+	if u.Host != "" {
+		text = u.Scheme + "://" + u.Host + u.Path
+	}
+	return cut.text(text)
 }
 
 func isJSON(contentType string) bool {

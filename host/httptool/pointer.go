@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // pointer is a JSON Pointer (RFC 6901); empty means the whole document.
@@ -18,6 +19,9 @@ func parsePointer(s string) (pointer, error) {
 	}
 	if s[0] != '/' {
 		return nil, fmt.Errorf("%q is no JSON Pointer: it must begin with a slash, as in \"/data/0\"", s)
+	}
+	if !utf8.ValidString(s) {
+		return nil, fmt.Errorf("%q is no JSON Pointer: it is not UTF-8", s)
 	}
 	tokens := strings.Split(s[1:], "/")
 	for i, token := range tokens {

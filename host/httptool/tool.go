@@ -4,9 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"net/url"
 	"strconv"
-	"time"
 
 	"github.com/pawl-dev/pawl/host"
 )
@@ -68,11 +66,10 @@ func (t *tool) Try(ctx context.Context, c *host.Call) host.Answer {
 
 // judge says what a reply means.
 func (t *tool) judge(r *reply) host.Answer {
-	wait, waits := retryAfter(r.header, time.Now())
 	a := host.Answer{Response: r.response}
-	a.Outcome, a.Settles = t.outcomes.judge(r.response.Status, waits, t.isRead())
+	a.Outcome, a.Settles = t.outcomes.judge(r.response.Status, r.waits, t.isRead())
 	if a.Outcome != host.OutcomeApplied {
-		a.RetryAfter = wait
+		a.RetryAfter = r.wait
 		a.Code, a.Message = "http_"+strconv.Itoa(r.response.Status), describe(r)
 		return a
 	}
@@ -112,9 +109,8 @@ func describe(r *reply) string {
 	}
 	if status >= 300 && status <= 399 {
 		text += "; redirects are not followed"
-		if to, err := url.Parse(r.header.Get("Location")); err == nil && to.String() != "" {
-			// Without its query, which may be a ticket of the receiver's.
-			text += fmt.Sprintf(", this one led to %q", (&url.URL{Scheme: to.Scheme, Host: to.Host, Path: to.Path}).String())
+		if r.location != "" {
+			text += fmt.Sprintf(", this one led to %q", r.location)
 		}
 	}
 	return text

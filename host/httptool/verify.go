@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strconv"
-	"time"
 
 	"github.com/pawl-dev/pawl/host"
 	"github.com/pawl-dev/pawl/host/abi"
@@ -52,8 +51,7 @@ func decides(status int) bool {
 }
 
 func noAnswer(r *reply) host.Verdict {
-	wait, _ := retryAfter(r.header, time.Now())
-	v := host.Verdict{Code: "http_" + strconv.Itoa(r.response.Status), Message: describe(r), RetryAfter: wait}
+	v := host.Verdict{Code: "http_" + strconv.Itoa(r.response.Status), Message: describe(r), RetryAfter: r.wait}
 	if r.cut != nil {
 		v.Code, v.Message = r.cut.code, r.cut.message
 	}
