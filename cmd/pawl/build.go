@@ -1,0 +1,137 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	pawl "github.com/pawl-dev/pawl/runtime"
+	"github.com/pawl-dev/pawl/steps/build"
+)
+
+type buildCommand struct {
+	Dir string `arg:"" optional:"" default:"." help:"Folder of the workflow."`
+}
+
+// builtModule is a module that lies in the folder now.
+type builtModule struct {
+	Module string `json:"module"`
+	// Package is what it was built from; empty for one that came built.
+	Package string `json:"package,omitempty"`
+	Path    string `json:"path"`
+	Digest  string `json:"digest,omitempty"`
+}
+
+// Run is the command.
+func (c *buildCommand) Run(ctx context.Context, g *Globals) error {
+	modules, err := buildModules(ctx, g, c.Dir, c.Dir)
+	if err != nil {
+		return err
+	}
+	for _, m := range modules {
+		switch {
+		case g.JSON:
+			if err := g.printJSON(m); err != nil {
+				return err
+			}
+		case m.Package == "":
+			fmt.Fprintf(g.stdout, "%s  as it is: the folder has no Go sources for it\n", m.Path)
+		default:
+			fmt.Fprintf(g.stdout, "%s  %s\n", m.Path, m.Digest)
+		}
+	}
+	return nil
+}
+
+// slowBuild is how long a build of what was built before may take in silence.
+const slowBuild = 2 * time.Second
+
+// buildModules builds the modules of the workflow in dir into the folder out.
+// A module without Go sources must lie in dir already and stays as it is; so
+// does a built one on a machine without Go.
+func buildModules(ctx context.Context, g *Globals, dir, out string) ([]builtModule, error) {
+	folder, err := readFolder(dir)
+	if err != nil {
+		return nil, err
+	}
+	var modules []builtModule
+	for _, name := range slices.Sorted(maps.Keys(folder.Modules)) {
+		m := builtModule{Module: name, Package: folder.Modules[name], Path: filepath.Join(out, name)}
+		if !hasSources(dir, m.Package) {
+			if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
+				return nil, &problem{
+					Code: "no_module", Message: fmt.Sprintf("module %s: there is no such file in %s, and no Go sources to build it from", name, dir),
+					Hint: "put the built .wasm file there, or name its Go package in workflow.toml: [module.\"" + name + "\"] go = \"./steps\"", Status: statusUsage,
+				}
+			}
+			m.Package = ""
+		} else if err := m.build(ctx, g, dir); err != nil {
+			return nil, err
+		}
+		modules = append(modules, m)
+	}
+	return modules, nil
+}
+
+// readFolder reads a workflow's folder.
+func readFolder(dir string) (*pawl.Folder, error) {
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return nil, &problem{
+			Code: "no_such_folder", Message: fmt.Sprintf("there is no folder %s", dir),
+			Hint: "give the folder that has the workflow.toml", Status: statusUsage,
+		}
+	}
+	folder, err := pawl.ReadFolder(os.DirFS(dir))
+	if errors.Is(err, fs.ErrNotExist) || err != nil && !exists(filepath.Join(dir, "workflow.toml")) {
+		return nil, &problem{
+			Code: "no_workflow", Message: fmt.Sprintf("the folder %s has no workflow.toml", dir),
+			Hint: "give the folder that has one, such as pawl run examples/refund", Status: statusUsage,
+		}
+	}
+	return folder, err
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// hasSources reports whether go build would find something. What is no path
+// below dir is left for it to find.
+func hasSources(dir, pkg string) bool {
+	if !strings.HasPrefix(pkg, ".") {
+		return true
+	}
+	files, err := filepath.Glob(filepath.Join(dir, pkg, "*.go"))
+	return err == nil && len(files) > 0
+}
+
+func (m *builtModule) build(ctx context.Context, g *Globals, dir string) (err error) {
+	built := exists(m.Path)
+	if !built {
+		g.notice("building", "Building Pawl's steps, first time only")
+	}
+	slow := time.AfterFunc(slowBuild, func() {
+		if built {
+			g.notice("building", "Building the steps again: %s", m.Module)
+		}
+	})
+	defer slow.Stop()
+	m.Digest, err = build.Module(ctx, &build.Options{
+		Dir: dir, Package: m.Package, Out: m.Path,
+		Describe: func(ctx context.Context, wasm []byte) ([]byte, error) { return pawl.Describe(ctx, wasm, g.cacheDir()) },
+	})
+	if built && errors.Is(err, build.ErrNoGo) {
+		g.notice("no_go", "There is no go command: %s is used as it is.", m.Path)
+		m.Package = ""
+		return nil
+	}
+	return otherwise(err, "build_failed", "mend the sources of "+m.Module+", then repeat the command", statusUsage)
+}

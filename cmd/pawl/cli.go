@@ -1,0 +1,59 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+)
+
+// cli is the command line.
+type cli struct {
+	Globals
+
+	Build   buildCommand   `cmd:"" help:"Build the modules of a workflow from its Go sources."`
+	Run     runCommand     `cmd:"" help:"Start a run of a workflow, or go on with it, and wait for it."`
+	Resume  resumeCommand  `cmd:"" help:"Go on with a run where it stands."`
+	Runs    runsCommand    `cmd:"" help:"List the runs, the newest first."`
+	Show    showCommand    `cmd:"" help:"Show how a run stands, and why it does not move."`
+	Version versionCommand `cmd:"" help:"Say which version this is, and which runs it can go on with."`
+}
+
+// Globals are what every command has.
+type Globals struct {
+	Data  string `help:"Data directory." env:"PAWL_DATA" default:".pawl" placeholder:"DIR"`
+	Tools string `help:"Tools file; else PAWL_TOOLS, else tools.toml beside the workflow." placeholder:"FILE"`
+	JSON  bool   `name:"json" help:"Write JSON, errors too."`
+
+	stdin          io.Reader
+	stdout, stderr io.Writer
+}
+
+// cacheDir is where compiled modules are kept; empty for the user's cache
+// directory.
+func (g *Globals) cacheDir() string { return os.Getenv("PAWL_CACHE") }
+
+// printJSON writes one line of JSON to standard output.
+func (g *Globals) printJSON(v any) error { return writeJSON(g.stdout, v) }
+
+func writeJSON(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	return e.Encode(v)
+}
+
+// notice tells the person something that is neither progress nor an error.
+func (g *Globals) notice(code, format string, args ...any) {
+	message := fmt.Sprintf(format, args...)
+	if g.JSON {
+		g.lineJSON("notice", map[string]string{"code": code, "message": message})
+		return
+	}
+	fmt.Fprintln(g.stderr, message)
+}
+
+// lineJSON writes {"kind":value} to standard error. If nobody reads it there is
+// nobody to tell.
+func (g *Globals) lineJSON(kind string, value any) {
+	_ = writeJSON(g.stderr, map[string]any{kind: value})
+}

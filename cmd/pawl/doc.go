@@ -1,0 +1,15 @@
+// Command pawl runs workflows of WebAssembly steps from a terminal and shows
+// how their runs stand. It is for operators and authors of workflows; a Go
+// program that runs workflows itself embeds package runtime and does not need
+// it.
+//
+// It holds flags, environment, signals, exit statuses and wiring, and nothing
+// that an embedding program would have to copy.
+//
+// # Streams
+//
+// What a command was asked for goes to standard output: a run's output, a page,
+// a table. Progress and notices go to standard error. With --json standard
+// output has only JSON, one value a line with the result in the last, and
+// standard error has only lines {"error":{...}} and {"notice":{...}}.
+package main

@@ -1,0 +1,177 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	pawl "github.com/pawl-dev/pawl/runtime"
+)
+
+// following is a command that waits for a run.
+type following struct {
+	g        *Globals
+	w        *workplace
+	run      *pawl.Run
+	progress *progress
+	dir      string
+	resumed  bool // the command is resume
+}
+
+// statusOf is the exit status for a run that stands like this.
+func statusOf(state pawl.RunState) int {
+	switch state {
+	case pawl.StateCompleted:
+		return statusCompleted
+	case pawl.StateFailed:
+		return statusFailed
+	case pawl.StateIncompatible:
+		return statusRefused
+	}
+	return statusWaits
+}
+
+// wait waits until the run rests. When ctx ends it stops the engine in good
+// order instead, says how to go on, and returns the exit status as its error.
+func (f *following) wait(ctx context.Context, longest time.Duration) (*pawl.Checkpoint, error) {
+	c, err := f.run.Wait(ctx, longest)
+	if ctx.Err() == nil {
+		f.progress.end()
+		return c, err
+	}
+	if err := f.w.Engine.Close(); err != nil {
+		return nil, err
+	}
+	f.progress.end()
+	c, err = f.run.Checkpoint()
+	if err != nil || c.State == pawl.StateCompleted {
+		return c, err
+	}
+	if f.g.JSON {
+		if err := f.g.printJSON(c); err != nil {
+			return nil, err
+		}
+		return nil, exitStatus(statusInterrupted)
+	}
+	fmt.Fprintf(f.g.stderr, "stopped. %s The run is resumable:\n", inFlight(c))
+	f.commands(c)
+	return nil, exitStatus(statusInterrupted)
+}
+
+// inFlight says which calls have no known outcome.
+func inFlight(c *pawl.Checkpoint) string {
+	var open []string
+	for _, s := range c.Steps {
+		for _, call := range s.Calls {
+			if call.Outcome == "unknown" {
+				open = append(open, fmt.Sprintf("%s (%s)", call.Tool, call.Effect))
+			}
+		}
+	}
+	if len(open) == 0 {
+		return "Nothing is in flight."
+	}
+	return fmt.Sprintf("It is not known yet what became of %s; going on finds out.", strings.Join(open, ", "))
+}
+
+// commands prints how to go on and how to look.
+func (f *following) commands(c *pawl.Checkpoint) {
+	where := ""
+	if c.ResumeFrom != "" {
+		where = " at " + c.ResumeFrom
+	}
+	resume, show := "pawl resume "+c.ExternalID, "pawl show "+c.ExternalID
+	if f.dir != "." {
+		resume += " " + quoted(f.dir)
+	}
+	flags := f.g.flags()
+	fmt.Fprintf(f.g.stderr, "  %-30s  %s\n", resume+flags, "go on"+where)
+	fmt.Fprintf(f.g.stderr, "  %-30s  %s\n", show+flags, "look")
+}
+
+// flags are those that a command needs to find the same store and tools.
+func (g *Globals) flags() string {
+	var text string
+	if g.Data != ".pawl" && g.Data != os.Getenv("PAWL_DATA") {
+		text += " --data " + quoted(g.Data)
+	}
+	if g.Tools != "" {
+		text += " --tools " + quoted(g.Tools)
+	}
+	return text
+}
+
+func quoted(arg string) string {
+	if strings.ContainsAny(arg, " \t\n'\"\\$&;|<>()*?[]#~`!") {
+		return "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
+	}
+	return arg
+}
+
+// end prints how the run stands now, and its output if it is completed.
+func (f *following) end(before, after *pawl.Checkpoint) error {
+	if f.g.JSON {
+		err := f.g.printJSON(after)
+		if f.resumed && err == nil {
+			err = f.g.printJSON(pawl.CompareResume(before, after))
+		}
+		return errors.Join(err, status(after))
+	}
+	f.progress.end()
+	fmt.Fprintln(f.g.stderr, ending(after, f.g.paint(f.g.stderr)))
+	if after.State != pawl.StateCompleted {
+		f.commands(after)
+		return status(after)
+	}
+	var pretty bytes.Buffer
+	if err := json.Indent(&pretty, after.Output(), "", "  "); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(f.g.stdout, "%s\n", pretty.Bytes())
+	return err
+}
+
+// status is the exit status as an error; nil for a completed run.
+func status(c *pawl.Checkpoint) error {
+	if s := statusOf(c.State); s != statusCompleted {
+		return exitStatus(s)
+	}
+	return nil
+}
+
+// ending says in a few lines how a run that rests stands.
+func ending(c *pawl.Checkpoint, paint painter) string {
+	text := fmt.Sprintf("%s  %s  %s", paint.state(c.State), c.ExternalID, spent(c))
+	for _, r := range c.Reasons {
+		text += "\n  " + r.Sentence
+		if r.Help != "" {
+			text += "\n  " + r.Help
+		}
+	}
+	return text
+}
+
+// spent lists what the run has used of its budgets.
+func spent(c *pawl.Checkpoint) string {
+	b := &c.Budgets
+	parts := []string{"attempts " + counter(b.Attempts), "calls " + counter(b.Calls)}
+	if b.Recoveries.Used > 0 {
+		parts = append(parts, fmt.Sprintf("recoveries %d", b.Recoveries.Used))
+	}
+	for _, unit := range sortedKeys(b.Units) {
+		parts = append(parts, unit+" "+counter(b.Units[unit]))
+	}
+	return strings.Join(parts, "  ")
+}
+
+func counter(c pawl.Counter) string {
+	if c.Limit == nil {
+		return fmt.Sprint(c.Used)
+	}
+	return fmt.Sprintf("%d/%d", c.Used, *c.Limit)
+}

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"os/signal"
+	"slices"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	// The second signal ends the process at once: nothing is lost by it.
+	context.AfterFunc(ctx, stop)
+	status := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	stop()
+	os.Exit(status)
+}
+
+// run is the whole program. It returns the exit status.
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	c := &cli{Globals: Globals{stdin: stdin, stdout: stdout, stderr: stderr}}
+	ended := -1 // by --help
+	parser, err := kong.New(c,
+		kong.Name("pawl"),
+		kong.Description("Runs workflows of WebAssembly steps. A run that is killed anywhere goes on from where it was, each effect once."),
+		kong.UsageOnError(),
+		kong.Writers(stdout, stderr),
+		kong.Exit(func(status int) { ended = status }),
+		kong.BindTo(ctx, (*context.Context)(nil)),
+		kong.Bind(&c.Globals),
+	)
+	if err != nil { // a mistake in cli
+		return report(&c.Globals, err)
+	}
+	command, err := parser.Parse(args)
+	switch {
+	case ended >= 0:
+		return ended
+	case err != nil:
+		c.JSON = c.JSON || slices.Contains(args, "--json") // it may stand behind the mistake
+		return report(&c.Globals, usage(err))
+	}
+	return report(&c.Globals, command.Run())
+}
+
+// usage is what is wrong with the command line.
+func usage(err error) error {
+	p := &problem{Code: "usage", Message: err.Error(), Hint: "pawl --help", Status: statusUsage}
+	var parse *kong.ParseError
+	if errors.As(err, &parse) && parse.Context != nil && parse.Context.Command() != "" {
+		p.Hint = "pawl " + parse.Context.Command() + " --help"
+	}
+	return p
+}

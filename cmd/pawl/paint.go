@@ -1,0 +1,56 @@
+package main
+
+import (
+	"cmp"
+	"io"
+	"maps"
+	"os"
+	"slices"
+
+	pawl "github.com/pawl-dev/pawl/runtime"
+)
+
+// painter colours words for a terminal, or leaves them alone.
+type painter bool
+
+// paint returns the painter for a stream: a terminal whose user has not said
+// NO_COLOR.
+func (g *Globals) paint(w io.Writer) painter {
+	file, ok := w.(*os.File)
+	if !ok || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" {
+		return false
+	}
+	info, err := file.Stat()
+	return painter(err == nil && info.Mode()&os.ModeCharDevice != 0)
+}
+
+const (
+	bold   = "1"
+	red    = "31"
+	green  = "32"
+	yellow = "33"
+)
+
+func (p painter) in(colour, text string) string {
+	if !p {
+		return text
+	}
+	return "\x1b[" + colour + "m" + text + "\x1b[0m"
+}
+
+// state is a state as people read it.
+func (p painter) state(s pawl.RunState) string {
+	switch s {
+	case pawl.StateCompleted:
+		return p.in(green, "completed")
+	case pawl.StateNeedsDecision:
+		return p.in(yellow, "needs a person")
+	case pawl.StateFailed, pawl.StateIncompatible:
+		return p.in(red, string(s))
+	case pawl.StateWaiting, pawl.StateInterrupted:
+		return p.in(yellow, string(s))
+	}
+	return string(s)
+}
+
+func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }

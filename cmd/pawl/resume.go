@@ -1,0 +1,99 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	pawl "github.com/pawl-dev/pawl/runtime"
+)
+
+type resumeCommand struct {
+	Ref  string        `arg:"" name:"run" help:"The run: its id, your id, a beginning or end of one that fits only it, or @last."`
+	Dir  string        `arg:"" optional:"" default:"." help:"Folder of the workflow: where tools.toml is looked for, and newer code."`
+	Wait time.Duration `help:"Wait for a timer that is due within this time, else exit with status 3." default:"60s"`
+}
+
+// Run is the command.
+func (c *resumeCommand) Run(ctx context.Context, g *Globals) (err error) {
+	tools, missing, err := g.tools(c.Dir)
+	if err != nil {
+		return err
+	}
+	p := newProgress(g, tools)
+	w, err := g.openExisting(ctx, pawl.Options{Tools: tools, Observer: p.observer()})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, w.Close()) }()
+	run, err := w.Find(c.Ref)
+	if err != nil {
+		return err
+	}
+	before, err := run.Checkpoint()
+	if err != nil {
+		return err
+	}
+	f := &following{g: g, w: w, run: run, progress: p, dir: c.Dir, resumed: true}
+	if before.State == pawl.StateCompleted {
+		return f.end(before, before)
+	}
+	f.compare(ctx, before)
+	p.begin(before)
+	if err := run.Resume(); err != nil {
+		return c.refused(err, before, missing)
+	}
+	after, err := f.wait(ctx, c.Wait)
+	if err != nil {
+		return err
+	}
+	return f.end(before, after)
+}
+
+// refused says why the run does not go on. A run that waits for a person waits,
+// whatever keeps it from going on.
+func (c *resumeCommand) refused(err error, before *pawl.Checkpoint, missing error) error {
+	p := *problemOf(err)
+	if is[*pawl.StepError](err) {
+		p.Status = statusOf(before.State)
+	}
+	if errors.Is(err, pawl.ErrIncompatible) && missing != nil {
+		p.Hint = message(missing) + ", or give the workflow's folder: pawl resume " + c.Ref + " DIR"
+	}
+	return &p
+}
+
+// compare says so if the folder holds other code than the run is pinned to.
+// Nothing about the folder keeps the run from going on.
+func (f *following) compare(ctx context.Context, c *pawl.Checkpoint) {
+	folder, err := readFolder(f.dir)
+	if err != nil || folder.Name != c.Workflow.Name {
+		return
+	}
+	digest := ""
+	if _, err = buildModules(ctx, f.g, f.dir, f.dir); err == nil {
+		digest, err = folder.Digest()
+	}
+	switch {
+	case err != nil && ctx.Err() == nil:
+		f.g.notice("folder_unusable", "The folder %s cannot be compared with run %s, which goes on with its own code: %s", f.dir, c.ExternalID, message(err))
+	case err == nil && digest != c.Workflow.Digest:
+		f.newer(c, digest)
+	}
+}
+
+// newer says that the run goes on with its own code.
+func (f *following) newer(c *pawl.Checkpoint, digest string) {
+	f.g.notice("newer_code", "The folder holds newer code (%s) than run %s is pinned to (%s); %s goes on with its own.",
+		short(digest), c.ExternalID, short(c.Workflow.Digest), c.ExternalID)
+}
+
+// short is a digest that a person can compare.
+func short(digest string) string {
+	const shown = len("sha256:") + 12
+	if len(digest) <= shown {
+		return digest
+	}
+	return fmt.Sprintf("%s...", digest[:shown])
+}

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	pawl "github.com/pawl-dev/pawl/runtime"
+)
+
+type runCommand struct {
+	Dir   string        `arg:"" optional:"" default:"." help:"Folder of the workflow."`
+	Input string        `help:"The run's input as JSON; - reads standard input. Without it the input is null." placeholder:"FILE"`
+	ID    string        `name:"id" help:"Your own id of the run. The same id again is the same run."`
+	Wait  time.Duration `help:"Wait for a timer that is due within this time, else exit with status 3." default:"60s"`
+}
+
+// Run is the command.
+func (c *runCommand) Run(ctx context.Context, g *Globals) (err error) {
+	input, err := c.input(g)
+	if err != nil {
+		return err
+	}
+	if _, err := buildModules(ctx, g, c.Dir, c.Dir); err != nil {
+		return err
+	}
+	tools, missing, err := g.tools(c.Dir)
+	if err != nil {
+		return err
+	}
+	p := newProgress(g, tools)
+	w, err := g.open(ctx, pawl.Options{Tools: tools, Observer: p.observer()})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, w.Close()) }()
+	workflow, err := w.Deploy(ctx, os.DirFS(c.Dir))
+	if err != nil {
+		return otherwise(err, "invalid_workflow", "mend the workflow, then repeat the command", statusUsage)
+	}
+	run, err := pawl.Start(ctx, workflow, c.ID, input, nil)
+	if err != nil {
+		return c.refused(err, missing)
+	}
+	f := &following{g: g, w: w, run: run, progress: p, dir: c.Dir}
+	begun, err := run.Checkpoint()
+	if err != nil {
+		return err
+	}
+	p.begin(begun)
+	if begun.Workflow.Digest != workflow.Digest() {
+		f.newer(begun, workflow.Digest())
+	}
+	after, err := f.wait(ctx, c.Wait)
+	if err != nil {
+		return err
+	}
+	return f.end(after, after)
+}
+
+// input reads the run's input.
+func (c *runCommand) input(g *Globals) (json.RawMessage, error) {
+	var text []byte
+	var err error
+	switch c.Input {
+	case "":
+		return json.RawMessage("null"), nil
+	case "-":
+		text, err = io.ReadAll(g.stdin)
+	default:
+		text, err = os.ReadFile(c.Input)
+	}
+	if err != nil {
+		return nil, otherwise(fmt.Errorf("the input cannot be read: %w", err), "no_such_file", "give a JSON file with --input FILE, or - for standard input", statusUsage)
+	}
+	var syntax *json.SyntaxError
+	err = json.Unmarshal(text, new(any))
+	if errors.As(err, &syntax) {
+		line, column := position(text, syntax.Offset)
+		return nil, &problem{
+			Code: "invalid_input", Message: fmt.Sprintf("%s:%d:%d: %v", c.Input, line, column, syntax),
+			Hint: "mend the input; nothing was stored", Status: statusUsage,
+		}
+	}
+	return text, err
+}
+
+// position is the line and the column, from 1, of the byte before offset.
+func position(text []byte, offset int64) (line, column int) {
+	before := text[:min(max(offset-1, 0), int64(len(text)))]
+	return 1 + bytes.Count(before, []byte("\n")), len(before) - bytes.LastIndexByte(before, '\n')
+}
+
+// refused says why a run was not begun. missing, if not nil, says where no
+// tools file was found.
+func (c *runCommand) refused(err, missing error) error {
+	p := *problemOf(otherwise(err, "not_started", "see pawl run --help", statusUsage))
+	switch {
+	case errors.Is(err, pawl.ErrIncompatible) && missing != nil:
+		p.Hint = message(missing)
+	case errors.Is(err, pawl.ErrIncompatible):
+		p.Hint = "describe what is missing in the tools file; nothing was stored"
+	case errors.Is(err, pawl.ErrInvalidInput) && c.Input == "":
+		p.Hint = "give the input with --input FILE, or - for standard input; nothing was stored"
+	}
+	return &p
+}

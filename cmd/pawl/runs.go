@@ -1,0 +1,114 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"text/tabwriter"
+	"time"
+
+	pawl "github.com/pawl-dev/pawl/runtime"
+)
+
+type runsCommand struct{}
+
+// summary is one run in a list.
+type summary struct {
+	Run        string            `json:"run"`
+	ExternalID string            `json:"external_id"`
+	Title      string            `json:"title"`
+	Labels     map[string]string `json:"labels"`
+	Workflow   pawl.WorkflowID   `json:"workflow"`
+	State      pawl.RunState     `json:"state"`
+	Reasons    []pawl.Reason     `json:"reasons"`
+	ResumeFrom string            `json:"resume_from,omitempty"`
+	Started    time.Time         `json:"started"`
+	Updated    time.Time         `json:"updated"`
+}
+
+// Run is the command.
+func (*runsCommand) Run(ctx context.Context, g *Globals) (err error) {
+	if !g.exists() {
+		if !g.JSON {
+			fmt.Fprintf(g.stdout, "No runs yet: the data directory %s does not exist.\n", g.Data)
+		}
+		return nil
+	}
+	w, err := g.open(ctx, pawl.Options{Tools: g.toolsIfReadable(".")})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, w.Close()) }()
+	if g.JSON {
+		return g.listJSON(w)
+	}
+	return g.list(w)
+}
+
+// listJSON writes one line a run. A run that cannot be read does not keep the
+// others from being listed.
+func (g *Globals) listJSON(w *workplace) error {
+	var unreadable error
+	for c, err := range w.Runs() {
+		if err != nil {
+			unreadable = errors.Join(unreadable, err)
+			continue
+		}
+		err := g.printJSON(summary{
+			Run: c.Run, ExternalID: c.ExternalID, Title: c.Title, Labels: c.Labels, Workflow: c.Workflow, State: c.State,
+			Reasons: c.Reasons, ResumeFrom: c.ResumeFrom, Started: c.Started, Updated: c.Updated,
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return unreadable
+}
+
+func (g *Globals) list(w *workplace) error {
+	table := tabwriter.NewWriter(g.stdout, 0, 0, 2, ' ', 0)
+	var unreadable error
+	listed := 0
+	for c, err := range w.Runs() {
+		if err != nil {
+			unreadable = errors.Join(unreadable, err)
+			continue
+		}
+		if listed++; listed == 1 {
+			fmt.Fprintln(table, "RUN\tTITLE\tWORKFLOW\tSTATE\tAGE\tWHY")
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s %s\t%s\t%s\t%s\n", c.ExternalID, c.Title, c.Workflow.Name, c.Workflow.Version,
+			painter(false).state(c.State), age(c.Started), why(c))
+	}
+	if listed == 0 && unreadable == nil {
+		fmt.Fprintf(g.stdout, "No runs yet in %s.\n", g.Data)
+	}
+	return errors.Join(table.Flush(), unreadable)
+}
+
+// why is the first reason, shortened.
+func why(c *pawl.Checkpoint) string {
+	if len(c.Reasons) == 0 {
+		return ""
+	}
+	text := []rune(c.Reasons[0].Sentence)
+	if len(text) > 80 {
+		return string(text[:77]) + "..."
+	}
+	return string(text)
+}
+
+// age is how long ago something was, in its largest unit.
+func age(at time.Time) string {
+	const day = 24 * time.Hour
+	d := time.Since(at)
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", int(d/time.Second))
+	case d < time.Hour:
+		return fmt.Sprintf("%dm", int(d/time.Minute))
+	case d < 2*day:
+		return fmt.Sprintf("%dh", int(d/time.Hour))
+	}
+	return fmt.Sprintf("%dd", int(d/day))
+}

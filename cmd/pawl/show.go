@@ -1,0 +1,40 @@
+package main
+
+import (
+	"context"
+	"errors"
+
+	pawl "github.com/pawl-dev/pawl/runtime"
+)
+
+type showCommand struct {
+	Ref string `arg:"" name:"run" help:"The run: its id, your id, a beginning or end of one that fits only it, or @last."`
+	Dir string `arg:"" optional:"" default:"." help:"Folder in which tools.toml is looked for."`
+}
+
+// Run is the command.
+func (c *showCommand) Run(ctx context.Context, g *Globals) (err error) {
+	w, err := g.openExisting(ctx, pawl.Options{Tools: g.toolsIfReadable(c.Dir)})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, w.Close()) }()
+	run, err := w.Find(c.Ref)
+	if err != nil {
+		return err
+	}
+	doc, err := run.Checkpoint()
+	if err != nil {
+		return err
+	}
+	if g.JSON {
+		return g.printJSON(doc)
+	}
+	p := &page{out: g.stdout, paint: g.paint(g.stdout), doc: doc, resume: "pawl resume " + doc.ExternalID}
+	if c.Dir != "." {
+		p.resume += " " + quoted(c.Dir)
+	}
+	p.resume += g.flags()
+	p.write()
+	return nil
+}

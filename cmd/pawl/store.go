@@ -1,0 +1,53 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/pawl-dev/pawl/kv"
+	pawl "github.com/pawl-dev/pawl/runtime"
+)
+
+// workplace is the store of the data directory with an engine on it.
+type workplace struct {
+	*pawl.Engine
+	store kv.Store
+}
+
+// open opens the data directory, which is made if it is missing. No run is
+// recovered: a command moves only the run that it names.
+func (g *Globals) open(ctx context.Context, opts pawl.Options) (*workplace, error) {
+	store, err := kv.Open(g.Data, nil)
+	if err != nil {
+		return nil, otherwise(fmt.Errorf("the data directory %s cannot be opened: %w", g.Data, err), "store_unavailable",
+			"look at the directory, or use another one with --data DIR or PAWL_DATA", statusUnavailable)
+	}
+	opts.NoRecovery, opts.CacheDir = true, g.cacheDir()
+	engine, err := pawl.Open(ctx, store, &opts)
+	if err != nil {
+		return nil, otherwise(errors.Join(err, store.Close()), "store_unavailable",
+			"use the data directory with the version of pawl that wrote it, or another one with --data DIR", statusUnavailable)
+	}
+	return &workplace{engine, store}, nil
+}
+
+// openExisting is open for commands that need what is there already.
+func (g *Globals) openExisting(ctx context.Context, opts pawl.Options) (*workplace, error) {
+	if !g.exists() {
+		return nil, &problem{
+			Code: "not_found", Message: fmt.Sprintf("there is no run yet: the data directory %s does not exist", g.Data),
+			Hint: "start one with pawl run DIR --input FILE, or name another directory with --data DIR or PAWL_DATA", Status: statusUsage,
+		}
+	}
+	return g.open(ctx, opts)
+}
+
+func (g *Globals) exists() bool {
+	_, err := os.Stat(g.Data)
+	return err == nil
+}
+
+// Close closes the engine, which leaves every run resumable, and the store.
+func (w *workplace) Close() error { return errors.Join(w.Engine.Close(), w.store.Close()) }
