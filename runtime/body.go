@@ -22,7 +22,7 @@ type body struct {
 	timer   *time.Timer
 	changed chan struct{} // closed and renewed when the body sleeps or wakes; closed for good at its end
 
-	err error // why it stopped, if its records do not say; read after changed is closed for good
+	err error // why it stopped, if its records do not say; written before it leaves
 }
 
 func newBody(e *Engine, id string) *body {
@@ -127,15 +127,18 @@ func (b *body) drive(ctx context.Context) {
 	}
 	switch {
 	case errors.Is(err, errStopped) && b.entry: // never entered: as it was
+		err = nil
 	case errors.Is(err, errStopped):
-		if err := b.run.Stop(context.WithoutCancel(ctx)); err != nil {
-			log.Error("run stopped, not recorded", keyError, err)
-		}
-	case err != nil:
+		err = b.run.Stop(context.WithoutCancel(ctx))
+	case err == nil:
+		log.Info("run rests", keyState, b.phase())
+	}
+	if flushed := b.run.Flush(context.WithoutCancel(ctx)); err == nil {
+		err = flushed
+	}
+	if err != nil {
 		b.err = err
 		log.Error("run interrupted", keyError, err)
-	default:
-		log.Info("run rests", keyState, b.phase())
 	}
 }
 

@@ -29,6 +29,7 @@ type Engine struct {
 	mu        sync.Mutex // guards what follows
 	closed    bool
 	live      map[string]*body
+	troubles  map[string]error     // why a run was last given up, if its records do not say
 	workflows map[string]*Workflow // by digest
 }
 
@@ -48,7 +49,7 @@ func Open(ctx context.Context, store kv.Store, opts *Options) (*Engine, error) {
 	}
 	e := &Engine{
 		opts: o, book: book, sandbox: box, slots: make(chan struct{}, o.Workers),
-		live: map[string]*body{}, workflows: map[string]*Workflow{},
+		live: map[string]*body{}, troubles: map[string]error{}, workflows: map[string]*Workflow{},
 	}
 	e.stopping, e.stop = context.WithCancel(context.Background())
 	e.killing, e.kill = context.WithCancel(context.Background())
@@ -137,6 +138,7 @@ func (e *Engine) enter(id string, why entering) error {
 	}
 	b := newBody(e, id)
 	e.live[id] = b
+	delete(e.troubles, id)
 	e.mu.Unlock()
 	err := b.open(why)
 	if err != nil || b.resting() {
@@ -213,6 +215,9 @@ func (e *Engine) leave(b *body) {
 func (e *Engine) leaveLocked(b *body) {
 	if e.live[b.id] == b {
 		delete(e.live, b.id)
+		if b.err != nil {
+			e.troubles[b.id] = b.err
+		}
 		b.close()
 	}
 }

@@ -82,18 +82,23 @@ func (r *Run) Wait(ctx context.Context, longest time.Duration) (*Checkpoint, err
 	for {
 		b, changed, sleeping := r.engine.watch(r.id)
 		if b == nil || (sleeping && time.Until(b.due()) > longest) {
-			return r.Checkpoint()
+			return r.rested()
 		}
 		select {
 		case <-changed:
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		}
-		if r.engine.gone(b) && b.err != nil {
-			c, err := r.Checkpoint()
-			return c, errors.Join(b.err, err)
-		}
 	}
+}
+
+// rested is what Wait returns: the checkpoint, and why the engine last gave
+// the run up, if its records do not say.
+func (r *Run) rested() (*Checkpoint, error) {
+	c, err := r.Checkpoint()
+	r.engine.mu.Lock()
+	defer r.engine.mu.Unlock()
+	return c, errors.Join(r.engine.troubles[r.id], err)
 }
 
 // watch returns the body that executes the run, if there is one, and a channel
@@ -106,12 +111,6 @@ func (e *Engine) watch(id string) (b *body, changed <-chan struct{}, sleeping bo
 		return nil, nil, false
 	}
 	return b, b.changed, b.timer != nil
-}
-
-func (e *Engine) gone(b *body) bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.live[b.id] != b
 }
 
 // Await waits for the run's output and decodes it. It waits as long as the run

@@ -17,8 +17,8 @@ import (
 // charged or once call. The shape is the refund's: claim | get, hold |
 // complete, note | pay, mail.
 //
-// Seen red with a Wait on every receipt (16), with the intents' Wait removed
-// (2), and with receipts of charged calls lingering (8).
+// Seen red with a wait for every receipt (15 and 14), with a barrier that does
+// not wait, and with receipts of charged calls that linger (never durable).
 func TestSyncedCommitsOfARun(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {

@@ -23,6 +23,7 @@ type Run struct {
 	mu    sync.Mutex // guards what follows, and the order of appends
 	chain *kv.Chain
 	state *State
+	last  *barrier // of the last entry
 	// since is when the active time was last recorded; zero while it stands.
 	since time.Time
 	tick  *time.Timer
@@ -73,21 +74,23 @@ func (r *Run) Body(ctx context.Context, body *kv.Body) ([]byte, error) {
 		return data, nil
 	}
 	// What was put a moment ago may not be durable, and so not visible, yet.
-	if err := r.flush(ctx); err != nil {
+	if err := r.Flush(ctx); err != nil {
 		return nil, err
 	}
 	return data, read()
 }
 
-// flush waits until everything that the run has written is durable.
-func (r *Run) flush(ctx context.Context) error {
+// Flush waits until everything that the run has written is durable. An owner
+// does so before it gives the run up: whoever reads or takes it over next sees
+// only what is durable.
+func (r *Run) Flush(ctx context.Context) error {
 	r.mu.Lock()
-	wait, err := r.append(nil, nil)
+	last := r.last
 	r.mu.Unlock()
-	if err != nil {
-		return err
+	if last == nil {
+		return nil
 	}
-	return wait.Wait(ctx)
+	return last.Wait(ctx)
 }
 
 // Emit tells the observer of something that is not a durable record.
@@ -125,6 +128,7 @@ func (r *Run) append(with *kv.Batch, durable []Event, records ...Record) (*barri
 		}
 		b.announced = r.notices.add(b.pending, durable)
 	}
+	r.last = b
 	return b, nil
 }
 
