@@ -1,0 +1,142 @@
+package crashtest
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"slices"
+
+	pawl "github.com/pawl-dev/pawl/runtime"
+)
+
+// outcome is what became of one run.
+type outcome struct {
+	before  *pawl.Checkpoint // as the dead process left it; nil for the clean run
+	after   *pawl.Checkpoint
+	check   string // what is wrong with the store
+	effects []Effect
+
+	// Of the clean run alone.
+	seen      []seen
+	contracts contracts
+}
+
+// judge fills in the row of a boundary: what became of the run killed there,
+// compared with the clean one.
+func judge(r *Row, b *boundary, clean, got *outcome) {
+	j := &judgement{row: r, boundary: b, clean: clean, got: got, toll: tollOf(b)}
+	j.resumption()
+	j.ledgers()
+	j.state()
+	r.BudgetsExact = j.budgets()
+	if got.check != "" {
+		j.wrong("the store is not sound: %s", got.check)
+	}
+}
+
+// judgement is one row being judged.
+type judgement struct {
+	row        *Row
+	boundary   *boundary
+	clean, got *outcome
+	toll       toll
+}
+
+func (j *judgement) wrong(format string, args ...any) {
+	j.row.Mismatches = append(j.row.Mismatches, fmt.Sprintf(format, args...))
+}
+
+// resumption looks at where the run was picked up, and that nothing that was
+// completed was touched again.
+func (j *judgement) resumption() {
+	before, after := j.got.before, j.got.after
+	j.row.ResumedFrom, j.row.Seq = before.ResumeFrom, before.Seq
+	if want := j.boundary.inside(); before.ResumeFrom != want {
+		j.wrong("the document says resume_from %q, and the kill was in %q", before.ResumeFrom, want)
+	}
+	if pawl.CompareResume(before, after).RepeatedCompletedSteps {
+		j.wrong("a completed step ran again")
+	}
+	for _, name := range before.CompletedSteps {
+		was, is := before.Step(name), after.Step(name)
+		if is == nil || !slices.EqualFunc(was.Calls, is.Calls, sameCall) {
+			j.wrong("the calls of the completed step %s have changed", name)
+		}
+	}
+}
+
+func sameCall(a, b pawl.CallCheckpoint) bool {
+	return a.Tool == b.Tool && a.Key == b.Key && a.Tries == b.Tries && a.Attempt == b.Attempt && a.Outcome == b.Outcome
+}
+
+// ledgers compares what the receivers say.
+func (j *judgement) ledgers() {
+	r := j.row
+	r.Effects = perTool(j.got.effects)
+	more, less := count(j.got.effects).against(count(j.clean.effects))
+	r.Duplicates = max(more, repeated(j.got.effects))
+	if r.Duplicates > 0 {
+		j.wrong("%d effects happened once too often: %v, clean %v", r.Duplicates, r.Effects, perTool(j.clean.effects))
+	}
+	if j.toll.parks {
+		return // the rest of the run has not happened yet
+	}
+	if r.Lost = less; less > 0 {
+		j.wrong("%d effects are missing: %v, clean %v", less, r.Effects, perTool(j.clean.effects))
+	}
+}
+
+// state compares how the run ended.
+func (j *judgement) state() {
+	want, after := pawl.StateCompleted, j.got.after
+	if j.toll.parks {
+		want = pawl.StateNeedsDecision
+	}
+	if after.State != want {
+		j.wrong("the run is %s, not %s%s", after.State, want, reason(after))
+		return
+	}
+	if j.toll.parks {
+		j.row.OutputEqual = true // there is none yet, as it must be
+		return
+	}
+	j.row.OutputEqual = bytes.Equal(after.Output(), j.clean.after.Output())
+	if !j.row.OutputEqual {
+		j.wrong("the output is %s, clean %s", after.Output(), j.clean.after.Output())
+	}
+}
+
+func reason(c *pawl.Checkpoint) string {
+	if len(c.Reasons) == 0 {
+		return ""
+	}
+	return ": " + c.Reasons[0].Sentence
+}
+
+// budgets compares what was spent, and reports whether it is exact.
+func (j *judgement) budgets() bool {
+	got, clean := &j.got.after.Budgets, &j.clean.after.Budgets
+	exact := j.spent("recoveries", got.Recoveries.Used, clean.Recoveries.Used, j.toll.recoveries)
+	if j.toll.parks {
+		return exact // the rest is not spent yet
+	}
+	exact = j.spent("attempts", got.Attempts.Used, clean.Attempts.Used, 0) && exact
+	exact = j.spent("calls", got.Calls.Used, clean.Calls.Used, j.toll.calls) && exact
+	for _, unit := range slices.Sorted(maps.Keys(clean.Units)) {
+		exact = j.spent(unit, got.Units[unit].Used, clean.Units[unit].Used, 0) && exact
+	}
+	for _, unit := range slices.Sorted(maps.Keys(got.Units)) {
+		if _, known := clean.Units[unit]; !known {
+			exact = j.spent(unit, got.Units[unit].Used, 0, 0) && exact
+		}
+	}
+	return exact
+}
+
+func (j *judgement) spent(what string, got, clean, toll int64) bool {
+	if got == clean+toll {
+		return true
+	}
+	j.wrong("%s: %d spent, not %d (%d clean and %d for the kill)", what, got, clean+toll, clean, toll)
+	return false
+}

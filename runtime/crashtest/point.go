@@ -1,0 +1,92 @@
+package crashtest
+
+import (
+	"fmt"
+
+	"github.com/pawl-dev/pawl/host"
+)
+
+// Point is a place around a call or a step at which a process is killed.
+type Point string
+
+// The points.
+const (
+	// H0 is before the intent; everything before it is durable.
+	H0 Point = "H0"
+	// H1 is with a durable intent and nothing sent. A read that charges nothing
+	// has none, since nobody waits for its intent.
+	H1 Point = "H1"
+	// H2 is sent and not applied.
+	H2 Point = "H2"
+	// H3 is applied, with the answer on its way.
+	H3 Point = "H3"
+	// H4 is with the answer in memory and no receipt.
+	H4 Point = "H4"
+	// H5 is with a durable receipt and nothing later.
+	H5 Point = "H5"
+	// H6 is with a durable checkpoint, which holds the next step's begun
+	// attempt, and that step not entered.
+	H6 Point = "H6"
+	// BeforeWrite is right before the last write of a step leaves: like H1, but
+	// inside the tool.
+	BeforeWrite Point = "E-"
+	// AfterWrite is when the last write of a step is applied and answered: H4
+	// of it.
+	AfterWrite Point = "E+"
+)
+
+// boundary is a point of one call or step of one run.
+type boundary struct {
+	Name    string `json:"name"`
+	Point   Point  `json:"point"`
+	Step    string `json:"step"`
+	Attempt int    `json:"attempt"`
+	Call    int    `json:"call"` // index in the step; -1 for a step's own point
+	Tool    string `json:"tool,omitempty"`
+	// Next is the step that Step's checkpoint begins, for H6; empty at the end.
+	Next string `json:"next,omitempty"`
+	// Unawaited says that the engine does not wait for the call's intent, so
+	// the child does, where the point needs it.
+	Unawaited bool `json:"unawaited,omitempty"`
+	// Silent says that the tool does not announce its sending.
+	Silent bool `json:"silent,omitempty"`
+
+	contract host.Contract // of the call's tool
+	earlier  int           // calls of the same tool in the run before this one
+}
+
+// name says where a boundary is, as people read it.
+func (b *boundary) name() string {
+	if b.Call < 0 {
+		return fmt.Sprintf("%s %s", b.Point, b.Step)
+	}
+	return fmt.Sprintf("%s %s/%d %s", b.Point, b.Step, b.Call, b.Tool)
+}
+
+// inside is the step that a run resumes from when it was killed here.
+func (b *boundary) inside() string {
+	if b.Point == H6 {
+		return b.Next
+	}
+	return b.Step
+}
+
+// requests is how many requests of the tool the receivers have seen when the
+// process dies here.
+func (b *boundary) requests() int {
+	switch b.Point {
+	case H0, H1, BeforeWrite:
+		return b.earlier
+	}
+	return b.earlier + 1
+}
+
+// wrote reports whether reaching the point took a durable record more than the
+// point before it in the run.
+func (b *boundary) wrote(before *boundary) bool {
+	switch b.Point {
+	case H5, H6:
+		return true
+	}
+	return b.Point != H0 && before.Point == H0
+}

@@ -1,0 +1,78 @@
+package crashtest
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Report is what became of all rows.
+type Report struct {
+	// Clean is the run that nothing happened to.
+	Clean Clean
+	// Rows are in the order of the matrix: the points around the last write of
+	// each step, then all points along the run.
+	Rows []*Row
+	// LeftOut says which rows there are not, and why; empty if none are missing.
+	LeftOut string
+	Took    time.Duration
+}
+
+// Clean is the run that the others are compared with.
+type Clean struct {
+	Output  json.RawMessage
+	Effects map[string]int // by tool
+	Took    time.Duration
+}
+
+// Row is one boundary: a run killed there and resumed.
+type Row struct {
+	// Name says where, such as "H3 send/0 pay.refund" or "E7 send mail.send".
+	Name string
+	// Point, Step, Call (from 0, or -1) and Tool say it in parts.
+	Point Point
+	Step  string
+	Call  int
+	Tool  string
+	// ResumedFrom is the step that the document named before the resume; empty
+	// if the run had ended.
+	ResumedFrom string
+	// Seq is the document's sequence number before the resume.
+	Seq uint64
+	// Effects are the receivers' in all, by tool.
+	Effects map[string]int
+	// Duplicates and Lost count effects that happened more or less often than in
+	// the clean run.
+	Duplicates, Lost int
+	// OutputEqual and BudgetsExact compare with the clean run; the budgets with
+	// what the kill may cost added.
+	OutputEqual, BudgetsExact bool
+	// Mismatches says in sentences what is not as it must be.
+	Mismatches []string
+	Took       time.Duration
+}
+
+// OK reports whether the row is as it must be.
+func (r *Row) OK() bool { return len(r.Mismatches) == 0 }
+
+// Summary counts a report.
+type Summary struct {
+	Boundaries int `json:"boundaries"`
+	Duplicates int `json:"duplicates"`
+	Lost       int `json:"lost"`
+	// Mismatches is the number of rows that are not as they must be, whatever
+	// the reason.
+	Mismatches int `json:"mismatches"`
+}
+
+// Summary sums the rows up.
+func (r *Report) Summary() Summary {
+	s := Summary{Boundaries: len(r.Rows)}
+	for _, row := range r.Rows {
+		s.Duplicates += row.Duplicates
+		s.Lost += row.Lost
+		if !row.OK() {
+			s.Mismatches++
+		}
+	}
+	return s
+}
