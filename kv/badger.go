@@ -66,6 +66,7 @@ type badgerStore struct {
 	logger    *slog.Logger
 	snapshots *snapshots
 	committer *committer
+	trimmer   *trimmer
 
 	broken    atomic.Pointer[error] // why nothing works any more
 	closeOnce sync.Once
@@ -79,6 +80,7 @@ func newBadgerStore(lock *dirLock, db *badger.DB, o Options) *badgerStore {
 		snapshots: newSnapshots(db.MaxVersion(), db.SetDiscardTs),
 	}
 	s.committer = startCommitter(s, o.Linger)
+	s.trimmer = startTrimmer(lock.dir, o.Logger)
 	return s
 }
 
@@ -110,6 +112,7 @@ func (s *badgerStore) Close() error {
 	s.closeOnce.Do(func() {
 		s.committer.close()
 		s.snapshots.close()
+		s.trimmer.close()
 		err = s.closeBadger()
 	})
 	return err

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/pawl-dev/pawl/kv"
 )
@@ -25,14 +26,14 @@ const (
 // them, and in one that opens the store and reads it. Set KV_MEMORY=1 to run it.
 func TestMemory(t *testing.T) {
 	if os.Getenv("KV_MEMORY") == "" {
-		t.Skip("a measurement of half a minute; set KV_MEMORY=1")
+		t.Skip("a measurement of a minute; set KV_MEMORY=1")
 	}
 	dir := t.TempDir()
 	for _, name := range []string{"memory write", "memory read"} {
 		for line := range strings.Lines(startChild(t, name, dir).rest()) {
 			t.Log(strings.TrimSpace(line))
-			if rss := statusKB(line, "VmRSS:"); rss > 128<<10 {
-				t.Errorf("%d kB is over the budget of the whole product", rss)
+			if rss := statusKB(line, "VmRSS:"); rss > 60<<10 && !strings.Contains(line, "at once") {
+				t.Errorf("%d kB is over the aim of 60 MiB", rss)
 			}
 		}
 	}
@@ -59,7 +60,9 @@ func memoryWriteChild(dir string) error {
 			}
 		}
 	}
-	report("all runs written")
+	report("all runs written, at once")
+	time.Sleep(settle)
+	report("all runs written, settled")
 	if err := store.Close(); err != nil {
 		return err
 	}
@@ -89,7 +92,7 @@ func memoryReadChild(dir string) error {
 			return err
 		}
 	}
-	report("all heads and every 100th run read")
+	report("all heads and every 100th run read, at once")
 	for i := range memoryRuns {
 		err := store.View(func(v kv.View) error {
 			_, _, err := kv.ReadChain(v, memoryPrefix(i))
@@ -99,7 +102,9 @@ func memoryReadChild(dir string) error {
 			return err
 		}
 	}
-	report("all runs read")
+	report("all runs read, at once")
+	time.Sleep(settle)
+	report("all runs read, settled")
 	return store.Close()
 }
 
@@ -125,6 +130,9 @@ func memoryEntry(random *rand.Rand, run, n int) []byte {
 	}
 	return entry
 }
+
+// settle gives Badger and the trimmer the time to do what they do by and by.
+const settle = 20 * time.Second
 
 // report writes the memory of this process after a collection.
 func report(what string) {

@@ -56,8 +56,8 @@ func badgerOptions(dir string, opts Options) badger.Options {
 		WithNumCompactors(2).
 		WithValueThreshold(valueThreshold).
 		WithValueLogFileSize(1 << 20).
-		WithCompression(options.Snappy).
-		WithBlockCacheSize(4 << 20).
+		WithCompression(options.None).
+		WithBlockCacheSize(0).
 		WithMetricsEnabled(false).
 		WithLogger(badgerLog{opts.Logger})
 }
