@@ -1,0 +1,98 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/pawl-dev/pawl/host/toolfile"
+	"github.com/pawl-dev/pawl/runtime/crashtest"
+	"github.com/pawl-dev/pawl/runtime/crashtest/fakes"
+)
+
+// Demo is the command demo: the refund example, killed at every boundary.
+type Demo struct {
+	Keep bool `help:"Keep the stores and ledgers of all runs, and say where they are."`
+}
+
+// Run is the command.
+func (c *Demo) Run(ctx context.Context, g *Globals) (err error) {
+	root, err := findSource()
+	if err != nil {
+		return err
+	}
+	built, err := buildDemo(ctx, g, root)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, built.close()) }()
+	dir, err := os.MkdirTemp("", "pawl-demo-")
+	if err != nil {
+		return err
+	}
+	if c.Keep {
+		defer g.notice("kept", "The stores and ledgers of all runs are in %s", dir)
+	} else {
+		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	}
+	report, err := crashDemo(ctx, g, built, dir)
+	if err != nil {
+		return otherwise(err, "demo_failed", "pawl demo --keep leaves the stores and ledgers for you to look at", statusFailed)
+	}
+	if err := g.printDemo(report); err != nil {
+		return err
+	}
+	if report.Summary().Mismatches > 0 {
+		return exitStatus(statusFailed)
+	}
+	return nil
+}
+
+// crashDemo makes the matrix.
+func crashDemo(ctx context.Context, g *Globals, built *demoFiles, dir string) (*crashtest.Report, error) {
+	input, err := os.ReadFile(built.ticket)
+	if err != nil {
+		return nil, err
+	}
+	p := &demoProgress{g: g, paint: g.paint(g.stderr)}
+	p.say("A clean run first, then one for each boundary: killed there with SIGKILL, resumed in a fresh process.")
+	return crashtest.Run(ctx, &crashtest.Config{
+		Workflow: built.dir, Input: input, Dir: dir, Begin: p.begin, Progress: p.row,
+		Receivers: func(ctx context.Context, dir string) (crashtest.Receivers, error) {
+			return startServices(ctx, built, dir)
+		},
+		Child: func(dir string, _ crashtest.Receivers) (*exec.Cmd, error) { return crashChild(built, dir) },
+	})
+}
+
+// servicesAddr is where the example's tools file looks for the services.
+const servicesAddr = "127.0.0.1:7730"
+
+// startServices starts the example's services for one run and writes a tools
+// file that points to them.
+func startServices(ctx context.Context, built *demoFiles, dir string) (crashtest.Receivers, error) {
+	p, err := fakes.Start(ctx, built.services, filepath.Join(dir, "ledger"))
+	if err != nil {
+		return nil, err
+	}
+	text := strings.ReplaceAll(built.tools, servicesAddr, p.Addr())
+	if err := os.WriteFile(filepath.Join(dir, toolfile.Name), []byte(text), 0o644); err != nil {
+		return nil, errors.Join(err, p.Close())
+	}
+	return p, nil
+}
+
+// crashChild is this program again, as one process of a run.
+func crashChild(built *demoFiles, dir string) (*exec.Cmd, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("this program cannot be started again: %w", err)
+	}
+	cmd := exec.Command(self, "crash-child", "--tools", filepath.Join(dir, toolfile.Name))
+	cmd.Env = append(os.Environ(), "PAWL_CACHE="+built.cache)
+	return cmd, nil
+}
