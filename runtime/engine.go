@@ -165,7 +165,7 @@ func (e *Engine) schedule(b *body, why entering) {
 	defer e.mu.Unlock()
 	due := b.due()
 	if e.closed {
-		defer e.leaveLocked(b)
+		e.leaveLocked(b)
 		return
 	}
 	if due.IsZero() || why == resuming {

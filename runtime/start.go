@@ -61,9 +61,6 @@ func (e *Engine) begin(ctx context.Context, w *Workflow, id string, input []byte
 	if len(missing) > 0 {
 		return nil, &IncompatibleError{Differences: missing}
 	}
-	if e.isClosed() {
-		return nil, ErrClosed
-	}
 	start := &journal.Start{
 		Run: run, ExternalID: id, Workflow: w.Name(), Version: w.Version(), Digest: w.digest,
 		Title: w.manifest.Title(input), Labels: w.manifest.Labels(input), Pins: pins,
@@ -75,43 +72,38 @@ func (e *Engine) begin(ctx context.Context, w *Workflow, id string, input []byte
 	for _, step := range w.manifest.Steps {
 		start.Steps = append(start.Steps, step.Name)
 	}
-	began, found, err := e.book.Begin(ctx, start, input, hash, e.opts.Observer)
-	if err != nil {
-		return nil, err
-	}
-	if began != nil {
-		e.adopt(began)
-		return &Run{engine: e, id: run}, nil
-	}
-	r := &Run{engine: e, id: found}
-	return r, r.goOn()
+	return e.launch(ctx, start, input, hash)
 }
 
-// adopt executes a run that has just been begun.
-func (e *Engine) adopt(run *journal.Run) {
-	run.Emit(Event{Kind: Started, Call: -1})
-	b := newBody(e, run.ID())
-	b.run = run
+// launch begins the run, or finds the one that has its external id. The body
+// is there before the run is: whoever finds the run finds that it is executed.
+func (e *Engine) launch(ctx context.Context, start *journal.Start, input []byte, hash host.Hash) (*Run, error) {
+	b := newBody(e, start.Run)
 	e.mu.Lock()
 	if e.closed {
 		e.mu.Unlock()
-		run.Close()
-		return
+		return nil, ErrClosed
 	}
 	e.live[b.id] = b
 	e.mu.Unlock()
+	run, found, err := e.book.Begin(ctx, start, input, hash, e.opts.Observer)
+	if run == nil {
+		e.leave(b)
+		if err != nil {
+			return nil, err
+		}
+		r := &Run{engine: e, id: found}
+		return r, r.goOn()
+	}
+	b.run = run
+	run.Emit(Event{Kind: Started, Call: -1})
 	if err := b.open(starting); err != nil { // cannot be: it was begun with this engine's pins
 		b.err = err
 		e.leave(b)
-		return
+		return nil, err
 	}
 	e.schedule(b, starting)
-}
-
-func (e *Engine) isClosed() bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.closed
+	return &Run{engine: e, id: b.id}, nil
 }
 
 // limits are the workflow's budgets, with the deadline made absolute.

@@ -149,6 +149,9 @@ func (s *State) start(r *Start, at time.Time) error {
 	if s.Start != nil {
 		return fmt.Errorf("a second start")
 	}
+	if len(r.Steps) == 0 {
+		return fmt.Errorf("a run without steps")
+	}
 	s.Start, s.Started, s.Phase = r, at, PhaseOpen
 	s.Used.Units = map[string]int64{}
 	for _, name := range r.Steps {
