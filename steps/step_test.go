@@ -65,6 +65,7 @@ func init() {
 
 func echo(req json.RawMessage) (any, error) { return req, nil }
 
+// Seen red with numbers read as float64.
 func TestValuesArriveAsTheyWereSent(t *testing.T) {
 	t.Parallel()
 	const tooBigForFloat = "9007199254740993"

@@ -12,6 +12,22 @@ import (
 	"github.com/pawl-dev/pawl/steps"
 )
 
+func init() {
+	steps.Handle("every_status", func(s *steps.Step, in json.RawMessage) (any, error) {
+		_, err := rawTool.Call(s, in, steps.SeeUnknown())
+		return nil, fmt.Errorf("asking: %w", err)
+	})
+	steps.Handle("recovers", func(s *steps.Step, in json.RawMessage) (out string, err error) {
+		defer func() {
+			if recover() != nil {
+				out = "all is well"
+			}
+		}()
+		_, err = rawTool.Call(s, in)
+		return "", err
+	})
+}
+
 func TestEveryStatusHasItsError(t *testing.T) {
 	t.Parallel()
 	all := []error{
@@ -34,10 +50,6 @@ func TestEveryStatusHasItsError(t *testing.T) {
 		{abi.Deadline, steps.ErrDeadline, true, "call_deadline", "call_deadline"},
 		{abi.Unknown, steps.ErrUnknown, false, "http_499", "call_unknown"},
 	}
-	steps.Handle("every_status", func(s *steps.Step, in json.RawMessage) (any, error) {
-		_, err := rawTool.Call(s, in, steps.SeeUnknown())
-		return nil, fmt.Errorf("asking: %w", err)
-	})
 	for i, tt := range tests {
 		t.Run(tt.is.Error(), func(t *testing.T) {
 			t.Parallel()
@@ -80,6 +92,7 @@ func TestAStatusOfALaterABIIsStillAnError(t *testing.T) {
 	}
 }
 
+// Seen red with the unknown outcome handed to the step.
 func TestUnknownIsNotToldUnlessAskedFor(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("connection broke")
@@ -99,15 +112,6 @@ func TestUnknownIsNotToldUnlessAskedFor(t *testing.T) {
 func TestAStepThatRecoversCannotHideAnUnknownOutcome(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("connection broke")
-	steps.Handle("recovers", func(s *steps.Step, in json.RawMessage) (out string, err error) {
-		defer func() {
-			if recover() != nil {
-				out = "all is well"
-			}
-		}()
-		_, err = rawTool.Call(s, in)
-		return "", err
-	})
 	out, err := steps.Test("recovers", 1, steps.Tools{"test.raw": func(json.RawMessage) (any, error) { return nil, broken }})
 	if out != nil || !errors.Is(err, broken) {
 		t.Errorf("got %s, %v", out, err)

@@ -33,6 +33,7 @@ func process(t *testing.T, dir string) (s *services, cmd *exec.Cmd, stdin io.Clo
 	return listening(t, dir, out), cmd, stdin
 }
 
+// Seen red with the broken last line left in the file.
 func TestTheLedgerOutlivesTheProcess(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -72,6 +73,8 @@ func TestTheLedgerOutlivesTheProcess(t *testing.T) {
 	}
 }
 
+// Seen red with a held request going on when its sender is gone, and with a slow
+// one going on when the process ends.
 func TestTheProcessEndsWithItsInputAndDropsWhatIsHeld(t *testing.T) {
 	t.Parallel()
 	s, cmd, stdin := process(t, t.TempDir())
