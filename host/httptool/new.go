@@ -3,14 +3,11 @@ package httptool
 import (
 	"errors"
 	"fmt"
-	"maps"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/pawl-dev/pawl/host"
-	"github.com/pawl-dev/pawl/host/expr"
 )
 
 const secretPrefix = "secret."
@@ -124,101 +121,6 @@ func (b *builder) address(path, text string) *urlTemplate {
 	return u
 }
 
-func (b *builder) headers() {
-	b.tool.headers, b.tool.secrets = map[string]template{}, secrets{}
-	seen := map[string]bool{}
-	for _, name := range slices.Sorted(maps.Keys(b.cfg.Headers)) {
-		canonical := http.CanonicalHeaderKey(name)
-		switch {
-		case !validHeaderName(name):
-			b.faultAt("headers", name, "%q cannot be the name of a header", name)
-		case reserved[canonical]:
-			b.faultAt("headers", name, "%s is set by the request itself; remove it", canonical)
-		case seen[canonical]:
-			b.faultAt("headers", name, "%s is there twice, in another spelling", name)
-		}
-		seen[canonical] = true
-		b.tool.headers[name] = b.headerValue(name, b.cfg.Headers[name])
-	}
-}
-
-func (b *builder) headerValue(name, value string) template {
-	t, err := parseTemplate(value)
-	if err != nil {
-		b.faultAt("headers", name, "%v", err)
-	}
-	if !validHeaderText(value) {
-		b.faultAt("headers", name, "has a line break or another control character")
-	}
-	for _, place := range t.names() {
-		secret, ok := strings.CutPrefix(place, secretPrefix)
-		if !ok {
-			b.faultAt("headers", name, "{%s}: a header takes only secrets, as in {secret.name}", place)
-			continue
-		}
-		read, ok := b.known[secret]
-		if !ok {
-			b.faultAt("headers", name, "there is no secret %q%s", secret, among(slices.Sorted(maps.Keys(b.known))))
-			continue
-		}
-		b.tool.secrets[secret] = read
-	}
-	return t
-}
-
-func among(names []string) string {
-	if len(names) == 0 {
-		return "; name it in the table [secret]"
-	}
-	return "; the table [secret] has " + strings.Join(names, ", ")
-}
-
-func (b *builder) key() {
-	k := b.cfg.Key
-	if k.Query != "" {
-		b.fault("key.query", "a key in the query does not exist yet; use header or json")
-	}
-	if k.Format != "" && k.Format != "ulid" {
-		b.fault("key.format", `%q does not exist yet; keys are written as "ulid" (26 characters of Crockford base32)`, k.Format)
-	}
-	if k.Window != "" {
-		b.tool.contract.KeyWindow = b.duration("key.window", k.Window, host.NoKeyWindow)
-	}
-	if k.JSON == "" {
-		b.keyInHeader(k.Header)
-		return
-	}
-	p, err := parsePointer(k.JSON)
-	switch {
-	case err != nil:
-		b.fault("key.json", "%v", err)
-	case k.Header != "":
-		b.fault("key.json", "the key goes into a header or into the body, not both")
-	case !hasBody(b.tool.method):
-		b.fault("key.json", "a %s has no body that could hold the key; use header", b.tool.method)
-	}
-	b.tool.keyInBody = p
-}
-
-func (b *builder) keyInHeader(name string) {
-	if name == "" && !b.tool.isRead() {
-		name = "Idempotency-Key"
-	}
-	canonical := http.CanonicalHeaderKey(name)
-	switch {
-	case name == "":
-	case !validHeaderName(name), reserved[canonical]:
-		b.fault("key.header", "%q cannot be the name of the key's header", name)
-	default:
-		for other := range b.cfg.Headers {
-			if http.CanonicalHeaderKey(other) == canonical {
-				b.faultAt("headers", other, "%s is the header of the key; remove it here", canonical)
-			}
-		}
-	}
-	b.tool.keyHeader = canonical
-}
-
 // duration parses a Go duration; zero stands for what 0 means there, and is
 // refused if that is 0.
 func (b *builder) duration(path, text string, zero time.Duration) time.Duration {
@@ -234,86 +136,4 @@ func (b *builder) duration(path, text string, zero time.Duration) time.Duration 
 		return zero
 	}
 	return d
-}
-
-func (b *builder) units() {
-	b.tool.units = map[string]pointer{}
-	b.tool.contract.Units = nil
-	for _, name := range slices.Sorted(maps.Keys(b.cfg.Units)) {
-		p, err := parsePointer(b.cfg.Units[name])
-		if err != nil {
-			b.faultAt("units", name, "%v", err)
-		}
-		b.tool.units[name] = p
-		b.tool.contract.Units = append(b.tool.contract.Units, name)
-	}
-}
-
-func (b *builder) answers() {
-	b.tool.outcomes = outcomes{}
-	for _, list := range b.cfg.Answer.lists() {
-		for _, status := range list.statuses {
-			if status < 100 || status > 599 {
-				b.fault("answer."+list.outcome.String(), "%d is no HTTP status", status)
-			}
-			if before, ok := b.tool.outcomes[status]; ok {
-				b.fault("answer."+list.outcome.String(), "%d is also under %s", status, before)
-			}
-			b.tool.outcomes[status] = list.outcome
-		}
-	}
-}
-
-type answerList struct {
-	outcome  host.Outcome
-	statuses []int
-}
-
-func (a Answers) lists() []answerList {
-	return []answerList{
-		{host.OutcomeApplied, a.Applied},
-		{host.OutcomeRejected, a.Rejected},
-		{host.OutcomeNotApplied, a.NotApplied},
-		{host.OutcomeUnknown, a.Unknown},
-	}
-}
-
-func (b *builder) verify() *askable {
-	v := b.cfg.Verify
-	if v == nil {
-		if b.tool.contract.Effect == host.Verify {
-			b.fault("effect", `"verify" needs a table [tool.%q.verify] that says how to ask`, b.tool.id)
-		}
-		return nil
-	}
-	a := &askable{tool: b.tool, query: b.address("verify.url", v.URL)}
-	if a.query != nil && !slices.Contains(a.query.names(), "key") {
-		b.fault("verify.url", "must have {key}: the receiver is asked what became of one call, by its key")
-	}
-	if v.Settle != "" {
-		b.tool.contract.Settle = b.duration("verify.settle", v.Settle, 0)
-	}
-	switch {
-	case v.Applied != "" && v.Absent != "":
-		a.applied = b.expression("verify.applied", v.Applied)
-		a.absent = b.expression("verify.absent", v.Absent)
-	case v.Applied != "":
-		b.fault("verify.applied", `needs verify.absent beside it; if there is no such answer, write absent = "false"`)
-	case v.Absent != "":
-		b.fault("verify.absent", "needs verify.applied beside it")
-	}
-	var err error
-	if a.receipt, err = parsePointer(v.Receipt); err != nil {
-		b.fault("verify.receipt", "%v", err)
-	}
-	b.tool.contract.Verifies = true
-	return a
-}
-
-func (b *builder) expression(path, source string) *expr.Program {
-	p, err := expr.Compile(source, "status", "response")
-	if err != nil {
-		b.fault(path, "%v", err)
-	}
-	return p
 }

@@ -73,3 +73,32 @@ func retryAfter(h http.Header, now time.Time) (time.Duration, bool) {
 func isDigits(s string) bool {
 	return s != "" && strings.Trim(s, "0123456789") == ""
 }
+
+func (b *builder) answers() {
+	b.tool.outcomes = outcomes{}
+	for _, list := range b.cfg.Answer.lists() {
+		for _, status := range list.statuses {
+			if status < 100 || status > 599 {
+				b.fault("answer."+list.outcome.String(), "%d is no HTTP status", status)
+			}
+			if before, ok := b.tool.outcomes[status]; ok {
+				b.fault("answer."+list.outcome.String(), "%d is also under %s", status, before)
+			}
+			b.tool.outcomes[status] = list.outcome
+		}
+	}
+}
+
+type answerList struct {
+	outcome  host.Outcome
+	statuses []int
+}
+
+func (a Answers) lists() []answerList {
+	return []answerList{
+		{host.OutcomeApplied, a.Applied},
+		{host.OutcomeRejected, a.Rejected},
+		{host.OutcomeNotApplied, a.NotApplied},
+		{host.OutcomeUnknown, a.Unknown},
+	}
+}

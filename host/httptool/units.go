@@ -43,3 +43,16 @@ func wholeNumber(p pointer, r host.Response) (int64, bool) {
 	n, err := strconv.ParseInt(string(bytes.TrimSpace(raw)), 10, 64)
 	return n, err == nil && n >= 0
 }
+
+func (b *builder) units() {
+	b.tool.units = map[string]pointer{}
+	b.tool.contract.Units = nil
+	for _, name := range slices.Sorted(maps.Keys(b.cfg.Units)) {
+		p, err := parsePointer(b.cfg.Units[name])
+		if err != nil {
+			b.faultAt("units", name, "%v", err)
+		}
+		b.tool.units[name] = p
+		b.tool.contract.Units = append(b.tool.contract.Units, name)
+	}
+}

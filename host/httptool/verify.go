@@ -3,6 +3,7 @@ package httptool
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/pawl-dev/pawl/host"
@@ -112,4 +113,44 @@ func (t *askable) found(r host.Response) host.Verdict {
 		v.Code = "units_missing"
 	}
 	return v
+}
+
+func (b *builder) verify() *askable {
+	v := b.cfg.Verify
+	if v == nil {
+		if b.tool.contract.Effect == host.Verify {
+			b.fault("effect", `"verify" needs a table [tool.%q.verify] that says how to ask`, b.tool.id)
+		}
+		return nil
+	}
+	a := &askable{tool: b.tool, query: b.address("verify.url", v.URL)}
+	if a.query != nil && !slices.Contains(a.query.names(), "key") {
+		b.fault("verify.url", "must have {key}: the receiver is asked what became of one call, by its key")
+	}
+	if v.Settle != "" {
+		b.tool.contract.Settle = b.duration("verify.settle", v.Settle, 0)
+	}
+	switch {
+	case v.Applied != "" && v.Absent != "":
+		a.applied = b.expression("verify.applied", v.Applied)
+		a.absent = b.expression("verify.absent", v.Absent)
+	case v.Applied != "":
+		b.fault("verify.applied", `needs verify.absent beside it; if there is no such answer, write absent = "false"`)
+	case v.Absent != "":
+		b.fault("verify.absent", "needs verify.applied beside it")
+	}
+	var err error
+	if a.receipt, err = parsePointer(v.Receipt); err != nil {
+		b.fault("verify.receipt", "%v", err)
+	}
+	b.tool.contract.Verifies = true
+	return a
+}
+
+func (b *builder) expression(path, source string) *expr.Program {
+	p, err := expr.Compile(source, "status", "response")
+	if err != nil {
+		b.fault(path, "%v", err)
+	}
+	return p
 }
