@@ -225,10 +225,14 @@ func TestMistakesAreNamedWithTheirPlace(t *testing.T) {
 		{"a secret from nowhere", "pawl = 1\n[secret]\ntok = {}\n", `tools.toml:3:1: secret tok needs exactly one of env = "NAME" and file = "PATH"`},
 		{"a secret from two places", "pawl = 1\n[secret]\ntok = { env = \"A\", file = \"b\" }\n", `tools.toml:3:1: secret tok needs exactly one of env = "NAME" and file = "PATH"`},
 		{"a secret that is no name", "pawl = 1\n[secret]\n\"to.k\" = { env = \"A\" }\n", `tools.toml:3:1: "to.k" cannot be the name of a secret ([a-z][a-z0-9_]{0,63})`},
-		{"two mistakes in two tools", tool(`url = "x"`) + "[tool.z]\nkind = \"http\"\nurl = \"y\"\nmethd = \"PUT\"\n",
-			"tools.toml:4:1: url: must begin with https:// or http://\n" + `tools.toml:8:1: unknown key "methd" in [tool.z] (did you mean "method"?)`},
-		{"two mistakes in one tool", tool(`url = "x"`, `method = "FETCH"`),
-			"tools.toml:4:1: url: must begin with https:// or http://\n" + `tools.toml:5:1: method: "FETCH" is none of GET, POST, PUT, PATCH, DELETE`},
+		{
+			"two mistakes in two tools", tool(`url = "x"`) + "[tool.z]\nkind = \"http\"\nurl = \"y\"\nmethd = \"PUT\"\n",
+			"tools.toml:4:1: url: must begin with https:// or http://\n" + `tools.toml:8:1: unknown key "methd" in [tool.z] (did you mean "method"?)`,
+		},
+		{
+			"two mistakes in one tool", tool(`url = "x"`, `method = "FETCH"`),
+			"tools.toml:4:1: url: must begin with https:// or http://\n" + `tools.toml:5:1: method: "FETCH" is none of GET, POST, PUT, PATCH, DELETE`,
+		},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
