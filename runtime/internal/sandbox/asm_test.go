@@ -151,7 +151,6 @@ func (p program) bytes() []byte {
 const (
 	opUnreachable = "\x00"
 	opDrop        = "\x1a"
-	opWrap        = "\xa7"
 	opLoop        = "\x03\x40"
 	opEnd         = "\x0b"
 	opAgain       = "\x0c\x00" // br 0
@@ -160,27 +159,42 @@ const (
 
 func constant(n uint32) string { return "\x41" + sleb(int64(int32(n))) }
 
-// dirty is an i32 whose register has other bits in its upper half.
-func dirty(n uint32) string { return "\x42" + sleb(int64(-0x2152_4111<<32|int64(n))) + opWrap }
+// soil is a function that fills the stack below its caller with numbers of 64
+// bits: an argument of 32 bits leaves the upper half of its place as it was.
+// It calls itself, so its index must be known.
+func soil(index int) function {
+	code := "\x20\x01\x45\x04\x40\x0f" + opEnd // if the depth is 0: return
+	const values = 30
+	for i := range values {
+		code += "\x20\x00\x42" + sleb(int64(i)) + "\x7c" // the number and i
+	}
+	code += "\x20\x00" + "\x20\x01" + constant(1) + "\x6b" + callTo(index) // one deeper
+	code += strings.Repeat("\x85", values-1) + opDrop
+	return function{shape: shape{"\x7e\x7f", ""}, code: code}
+}
+
+func callSoil(index int) string {
+	return "\x42" + sleb(-0x2152_4111_2152_4111) + constant(4) + callTo(index)
+}
 
 func loadFrom(at int) string  { return constant(uint32(at)) + "\x28\x00\x00" }
 func callTo(index int) string { return "\x10" + uleb(index) }
 
-func hostCall(arg func(uint32) string, tool, toolLen, request, requestLen uint32) string {
-	return arg(tool) + arg(toolLen) + arg(request) + arg(requestLen) + callTo(fnCall) + opDrop
+func hostCall(tool, toolLen, request, requestLen uint32) string {
+	return constant(tool) + constant(toolLen) + constant(request) + constant(requestLen) + callTo(fnCall) + opDrop
 }
 
-func hostTake(arg func(uint32) string, dst, capacity uint32) string {
-	return arg(dst) + arg(capacity) + callTo(fnTake) + opDrop
+func hostTake(dst, capacity uint32) string {
+	return constant(dst) + constant(capacity) + callTo(fnTake) + opDrop
 }
 
-func hostPut(arg func(uint32) string, kind abi.PutKind, pointer, length uint32) string {
-	return arg(uint32(kind)) + arg(pointer) + arg(length) + callTo(fnPut)
+func hostPut(kind abi.PutKind, pointer, length uint32) string {
+	return constant(uint32(kind)) + constant(pointer) + constant(length) + callTo(fnPut)
 }
 
 var (
-	goodCall    = hostCall(constant, toolAt, uint32(len(toolText)), frameAt, uint32(len(frameText)))
-	goodOutput  = hostPut(constant, abi.PutOutput, outputAt, uint32(len(outputText)))
-	goodFailure = hostPut(constant, abi.PutFailure, failureAt, uint32(len(failureText)))
+	goodCall    = hostCall(toolAt, uint32(len(toolText)), frameAt, uint32(len(frameText)))
+	goodOutput  = hostPut(abi.PutOutput, outputAt, uint32(len(outputText)))
+	goodFailure = hostPut(abi.PutFailure, failureAt, uint32(len(failureText)))
 	done        = goodOutput + constant(0)
 )

@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// clockStep is how far a clock moves with each reading, in nanoseconds. With a
-// millisecond the collector of a Go guest starves: its work is bounded by time.
+// clockStep is how far a clock moves with each reading, in nanoseconds. It is
+// small because language runtimes bound their own work by time: with steps of a
+// millisecond the collector of a Go guest can come to starve.
 const clockStep = 1000
 
 // monotonicStart is not zero, since guests take a zero for "not set".

@@ -73,6 +73,8 @@ func inChild(t *testing.T, cache string) (requests []string) {
 }
 
 // TODO
+// Seen red with the system's wall clock, with its monotonic clock, and with
+// random numbers that are not of the entry's keys.
 func TestSameStepMakesIdenticalRequests(t *testing.T) {
 	t.Parallel()
 	m := goGuest(t)
@@ -126,6 +128,7 @@ func TestOtherKeysMakeOtherRequests(t *testing.T) {
 	}
 }
 
+// Seen red with a stream that goes on over calls.
 func TestOneMoreReadingDoesNotShiftWhatFollowsTheNextCall(t *testing.T) {
 	t.Parallel()
 	m := goGuest(t)

@@ -72,6 +72,7 @@ func TestLogsAreLines(t *testing.T) {
 	}
 }
 
+// Seen red without the limit.
 func TestLogIsBounded(t *testing.T) {
 	t.Parallel()
 	b := newBench("flood", `null`)
@@ -94,6 +95,7 @@ func TestLogIsBounded(t *testing.T) {
 }
 
 // TODO
+// A guest of 32 MiB that allocates 70 MiB in small pieces needs its collector.
 func TestMillionSmallAllocationsSurvive(t *testing.T) {
 	t.Parallel()
 	b := newBench("allocate", `null`)
@@ -151,6 +153,7 @@ func TestMemoryLimitIsEachEntrysOwn(t *testing.T) {
 	}
 }
 
+// Seen red without the jump at a call, and with a jump back.
 func TestClock(t *testing.T) {
 	t.Parallel()
 	b := newBench("clock", `null`)

@@ -74,7 +74,7 @@ func (in *instance) config() wazero.ModuleConfig {
 	return wazero.NewModuleConfig().
 		WithName("").         // instances have no name, so that there can be many
 		WithStartFunctions(). // _initialize is called above, _start never
-		WithSysWalltime().
+		WithWalltime(in.clock.walltime, clockStep).
 		WithNanotime(in.clock.nanotime, clockStep).
 		WithNanosleep(in.clock.sleep).
 		WithOsyield(func() {}).

@@ -8,6 +8,7 @@ import (
 	goruntime "runtime"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"weak"
 
 	"github.com/pawl-dev/pawl/runtime/internal/sandbox"
@@ -164,8 +165,9 @@ func TestComputingGuestEndsWithItsContext(t *testing.T) {
 	})
 }
 
-var goodLog = hostPut(constant, 3, toolAt, uint32(len(toolText)))
+var goodLog = hostPut(3, toolAt, uint32(len(toolText)))
 
+// Seen red without the look at the context in host functions.
 func TestGuestInACallEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	m := goGuest(t)
@@ -194,47 +196,50 @@ func TestGuestInACallEndsWithItsContext(t *testing.T) {
 	}
 }
 
+// Seen red without the waiting.
 func TestCloseWaitsForGuests(t *testing.T) {
 	t.Parallel()
-	wasm := guestProgram(goodCall + done).bytes()
-	s, err := sandbox.New(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	m := load(t, s, wasm)
-	b := newBench("s", `null`)
-	inside, leave, left := make(chan struct{}), make(chan struct{}), make(chan error)
-	b.Call = func(context.Context, *sandbox.Request) (*sandbox.Reply, error) {
-		close(inside)
-		<-leave
-		return &sandbox.Reply{}, nil
-	}
-	go func() { _, err := m.Enter(t.Context(), &b.Entry); left <- err }()
-	<-inside
+	synctest.Test(t, func(t *testing.T) {
+		wasm := guestProgram(goodCall + done).bytes()
+		s, err := sandbox.New(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := load(t, s, wasm)
+		b := newBench("s", `null`)
+		leave, left, closed := make(chan struct{}), make(chan error, 1), make(chan error, 1)
+		b.Call = func(context.Context, *sandbox.Request) (*sandbox.Reply, error) {
+			<-leave
+			return &sandbox.Reply{}, nil
+		}
+		go func() { _, err := m.Enter(t.Context(), &b.Entry); left <- err }()
+		synctest.Wait()
 
-	hurry, cancel := context.WithCancelCause(t.Context())
-	cancel(errStopped)
-	if err := s.Close(hurry); !errors.Is(err, errStopped) {
-		t.Errorf("Close with a guest inside: %v", err)
-	}
-	if _, err := m.Enter(t.Context(), &newBench("s", `null`).Entry); !errors.Is(err, sandbox.ErrClosed) {
-		t.Errorf("Enter: %v", err)
-	}
-	if _, err := m.Describe(t.Context()); err != nil {
-		t.Errorf("Describe of a module without a description: %v", err)
-	}
-	if _, err := s.Module(t.Context(), digest(wasm), nil); !errors.Is(err, sandbox.ErrClosed) {
-		t.Errorf("Module: %v", err)
-	}
-	close(leave)
-	if err := <-left; err != nil {
-		t.Errorf("the guest that was inside: %v", err)
-	}
-	if err := s.Close(t.Context()); err != nil {
-		t.Error(err)
-	}
+		hurry, cancel := context.WithCancelCause(t.Context())
+		cancel(errStopped)
+		if err := s.Close(hurry); !errors.Is(err, errStopped) {
+			t.Errorf("Close in a hurry: %v", err)
+		}
+		if _, err := m.Enter(t.Context(), &newBench("s", `null`).Entry); !errors.Is(err, sandbox.ErrClosed) {
+			t.Errorf("Enter: %v", err)
+		}
+		if _, err := s.Module(t.Context(), digest(wasm), nil); !errors.Is(err, sandbox.ErrClosed) {
+			t.Errorf("Module: %v", err)
+		}
+
+		go func() { closed <- s.Close(t.Context()) }()
+		synctest.Wait()
+		if len(closed) != 0 {
+			t.Error("closed with a guest inside")
+		}
+		close(leave)
+		if err := errors.Join(<-left, <-closed); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
+// Seen red without the limit of replies.
 func TestPayloadLimitsOfTheHost(t *testing.T) {
 	t.Parallel()
 	m := load(t, open(t, nil), guestProgram(goodCall+done).bytes())

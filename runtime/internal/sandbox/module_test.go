@@ -236,6 +236,7 @@ func TestDescribeByTheModule(t *testing.T) {
 	}
 }
 
+// Seen red with the cache not emptied.
 func TestDamagedCacheIsMadeAnew(t *testing.T) {
 	t.Parallel()
 	wasm := guestProgram(done).bytes()

@@ -80,10 +80,11 @@ var behaviours = map[string]func(input []byte) []byte{
 		return mustJSON(map[string]any{"args": os.Args, "env": os.Environ(), "file": fmt.Sprint(err)})
 	},
 	"allocate": func([]byte) []byte {
-		kept := make([][]byte, 1000)
+		kept := make([][]any, 50_000)
 		for i := range 1_000_000 {
-			kept[i%len(kept)] = make([]byte, 200)
+			kept[i%len(kept)] = []any{i, i+1, i+2}
 		}
+		keeping = kept[0] != nil
 		return []byte("null")
 	},
 	"hog": func([]byte) []byte {
@@ -111,7 +112,10 @@ var behaviours = map[string]func(input []byte) []byte{
 	"stuck": func([]byte) []byte { <-make(chan int); return nil },
 }
 
-var spun int
+var (
+	spun        int
+	keeping bool
+)
 
 //go:noinline
 func deep(n int, p *[64]int) int {
