@@ -13,7 +13,7 @@ import (
 )
 
 // checkDocument checks a document against the published schema.
-func checkDocument(t *testing.T, c *pawl.Checkpoint) {
+func checkDocument(t testing.TB, c *pawl.Checkpoint) {
 	t.Helper()
 	schema, err := jsonschema.UnmarshalJSON(bytes.NewReader(pawl.CheckpointSchema()))
 	if err != nil {

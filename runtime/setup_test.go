@@ -115,7 +115,7 @@ func (b *bundle) reopen(tools ...host.Tool) {
 
 // folder is a workflow of the script module with the steps given: each line
 // of a step's text goes under its [[step]].
-func folder(t *testing.T, head string, stepTables ...string) fstest.MapFS {
+func folder(t testing.TB, head string, stepTables ...string) fstest.MapFS {
 	t.Helper()
 	wasm, err := script()
 	if err != nil {
