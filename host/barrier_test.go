@@ -63,14 +63,17 @@ func TestNothingIsSentBeforeItsRecordIsDurable(t *testing.T) {
 					_, err := s.do(t.Context(), past)
 					done <- err
 				}()
-				for range row.before { // let the earlier tries pass
-					<-s.ledger.waiting
-					s.ledger.block <- struct{}{}
+				waits := func() {
+					select {
+					case <-s.ledger.waiting:
+					case err := <-done:
+						t.Fatalf("ended without waiting for its record: %v, %s", err, s)
+					}
 				}
-				select {
-				case <-s.ledger.waiting:
-				case err := <-done:
-					t.Fatalf("ended without waiting for its record: %v, %s", err, s)
+				waits()
+				for range row.before { // let the earlier tries pass
+					s.ledger.block <- struct{}{}
+					waits()
 				}
 				synctest.Wait()
 				if n := s.count("send"); n != row.before {
@@ -148,6 +151,8 @@ func TestNothingIsSentAfterAnErrorOfTheLedger(t *testing.T) {
 	}
 }
 
+// Seen red with the deadline counted from the sending.
+//
 // A record that takes long takes its time from the try: the deadline that a
 // later process works out from the record is the real one.
 func TestDeadlineCountsFromTheRecord(t *testing.T) {
@@ -176,6 +181,8 @@ func TestDeadlineCountsFromTheRecord(t *testing.T) {
 	}
 }
 
+// Seen red with an unknown try settled, with a known one dropped, and with the
+// receipt given to the ledger under the context that has ended.
 func TestEndOfTheContext(t *testing.T) {
 	t.Parallel()
 	canceled := context.Canceled.Error()

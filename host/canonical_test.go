@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/pawl-dev/pawl/host"
+	"pgregory.net/rapid"
 )
 
 func hashJSON(t testing.TB, body string) host.Hash {
@@ -21,6 +23,7 @@ func hashJSON(t testing.TB, body string) host.Hash {
 	return hash
 }
 
+// Seen red with names ordered by code point.
 func TestCanonicalForm(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct{ body, want string }{
@@ -55,6 +58,24 @@ func TestCanonicalForm(t *testing.T) {
 			}
 		})
 	}
+}
+
+// encoding/json writes doubles as ECMAScript does, negative zero excepted.
+func TestNumbersOfDoublesAreThoseOfECMAScript(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		f := rapid.Float64().Draw(t, "f")
+		want, err := json.Marshal(f)
+		if err != nil || f == 0 {
+			t.Skip("no number of JSON, or zero")
+		}
+		for _, format := range []byte("efgE") {
+			text := strconv.FormatFloat(f, format, -1, 64)
+			if got, err := host.AppendCanonical(nil, []byte(text)); err != nil || !bytes.Equal(got, want) {
+				t.Fatalf("%s became %s, %v, want %s", text, got, err, want)
+			}
+		}
+	})
 }
 
 func TestRequestHashTellsApart(t *testing.T) {
@@ -93,6 +114,7 @@ func TestRequestHashTellsApart(t *testing.T) {
 	}
 }
 
+// Seen red with duplicate names and deep nesting allowed.
 func TestRequestHashRefuses(t *testing.T) {
 	t.Parallel()
 	deep := func(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) }

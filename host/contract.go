@@ -79,7 +79,8 @@ type Contract struct {
 	// Timeout bounds one try, and one verify query. Defaults to DefaultTimeout.
 	Timeout time.Duration `json:"timeout"`
 	// Tries bounds the sendings of one call in one entry of its attempt, the
-	// first included. Defaults to 1.
+	// first included; one more may follow on the receiver's word that it does
+	// not know the key. Defaults to 1.
 	Tries int `json:"tries"`
 	// Backoff is the wait before the second try; it doubles from try to try up
 	// to MaxBackoff. Defaults to DefaultBackoff and DefaultMaxBackoff.

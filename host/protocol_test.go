@@ -45,6 +45,10 @@ func longAgo() host.Past {
 	return host.Past{Tries: 2, First: at, Last: at}
 }
 
+// Seen red with the time-out and the settle time left out of what an absent
+// needs, with the key's window passed over, with keyed not asked first, with
+// once repeated after an absent, with Retry-After and the tries passed over.
+//
 // In the diaries: a try times out 10 s after its record, settles 20 s later;
 // the back-off is 1, 2, 4 s.
 func TestDo(t *testing.T) {

@@ -42,6 +42,7 @@ func TestFrameLayoutIsFixed(t *testing.T) {
 	}
 }
 
+// Seen red with the bound of the length left out.
 func TestSplitFrameRefuses(t *testing.T) {
 	t.Parallel()
 	frame := func(length uint32, rest string) []byte {
