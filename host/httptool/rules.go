@@ -7,15 +7,15 @@ import (
 )
 
 // rules fills in the identity of the tool: what it does, how its answers are
-// read, how it is asked. Where the receiver is (scheme, host) and the headers,
-// which hold versions and secrets of the day, are not part of it.
+// read, how it is asked. Where requests go and the headers, which hold versions
+// and secrets of the day, are not part of it; the path of the verify query is:
+// it says what is asked.
 func (b *builder) rules(v *askable) {
 	t, c := b.tool, &b.tool.contract
 	c.Kind = "http"
 	c.Verifies = v != nil
 	c.Rules = map[string]string{
 		"method": t.method,
-		"path":   t.url.identity(),
 		"body":   "json",
 		"key":    t.keyPlace(b.cfg.Key.JSON),
 	}

@@ -88,7 +88,7 @@ func TestPublishedExample(t *testing.T) {
 		Backoff: 500 * time.Millisecond, MaxBackoff: 30 * time.Second, KeyWindow: 24 * time.Hour, Settle: 10 * time.Second,
 		Units: []string{"eur_cent"}, Kind: "http",
 		Rules: map[string]string{
-			"method": "POST", "path": "/v1/refunds", "body": "json", "key": "header Idempotency-Key",
+			"method": "POST", "body": "json", "key": "header Idempotency-Key",
 			"answer.not_applied": "402", "units.eur_cent": "/amount",
 			"verify.path": "/v1/refunds?key={key}", "verify.receipt": "/data/0",
 			"verify.applied": "size(response.data) == 1", "verify.absent": "size(response.data) == 0",
