@@ -42,7 +42,7 @@ func (r *reader) number(dst []byte) ([]byte, error) {
 		return append(dst, '0'), nil
 	}
 	if exponent > maxExponent || exponent < -maxExponent {
-		return nil, r.errorf("a number has an exponent beyond %d", maxExponent)
+		return nil, r.errorf("a number has an exponent beyond %d", int64(maxExponent))
 	}
 	if negative {
 		dst = append(dst, '-')
