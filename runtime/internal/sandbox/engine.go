@@ -62,3 +62,12 @@ func (e *engine) offer(ctx context.Context, name string, module wazero.CompiledM
 	_, err := e.runtime.InstantiateModule(ctx, module, wazero.NewModuleConfig())
 	return err
 }
+
+// compile makes a panic of wazero, which an odd module may find, an error.
+func (e *engine) compile(ctx context.Context, wasm []byte) (compiled wazero.CompiledModule, err error) {
+	err = protect(func() (err error) {
+		compiled, err = e.runtime.CompileModule(ctx, wasm)
+		return err
+	})
+	return compiled, err
+}

@@ -108,7 +108,11 @@ func (m *Module) enter(ctx context.Context, in *instance, pages uint32, export s
 	if ctx.Err() != nil {
 		return nil, ended(ctx)
 	}
-	code, err := in.run(context.WithValue(ctx, instanceKey{}, in), e.runtime, compiled, export)
+	var code uint32
+	err = protect(func() (err error) { // wazero too may have bugs
+		code, err = in.run(context.WithValue(ctx, instanceKey{}, in), e.runtime, compiled, export)
+		return err
+	})
 	in.flush()
 	if err := in.verdict(ctx, code, err); err != nil {
 		return nil, err

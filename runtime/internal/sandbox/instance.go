@@ -117,8 +117,13 @@ func (in *instance) flush() {
 
 // verdict says how the guest left: err is wazero's.
 func (in *instance) verdict(ctx context.Context, code uint32, err error) error {
-	var trap *Trap
+	var (
+		trap *Trap
+		bug  *Bug
+	)
 	switch {
+	case errors.As(err, &bug):
+		return bug
 	case errors.As(in.stop, &trap):
 		return in.withStderr(trap)
 	case in.stop != nil:

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -96,17 +97,20 @@ func (m *Module) ready(ctx context.Context, pages uint32) (*engine, wazero.Compi
 // compile compiles, or takes the machine code from the cache. A damaged cache
 // is emptied: it holds nothing that cannot be made again.
 func (s *Sandbox) compile(ctx context.Context, e *engine, wasm []byte) (wazero.CompiledModule, error) {
-	compiled, err := e.runtime.CompileModule(ctx, wasm)
+	compiled, err := e.compile(ctx, wasm)
 	if err != nil && isCacheError(err) {
 		s.logger.WarnContext(ctx, "compilation cache damaged, emptied", slog.String("dir", s.cacheDir), slog.Any("err", err))
 		if err := emptyCache(s.cacheDir); err != nil {
 			return nil, fmt.Errorf("sandbox: emptying the compilation cache: %w", err)
 		}
-		compiled, err = e.runtime.CompileModule(ctx, wasm)
+		compiled, err = e.compile(ctx, wasm)
 	}
+	var bug *Bug
 	switch {
 	case err == nil:
 		return compiled, nil
+	case errors.As(err, &bug):
+		return nil, err
 	case isCacheError(err):
 		return nil, fmt.Errorf("sandbox: compilation cache in %s: %w", s.cacheDir, err)
 	}

@@ -254,3 +254,20 @@ func TestDamagedCacheIsMadeAnew(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// FuzzModule gives the sandbox files that nobody checked.
+func FuzzModule(f *testing.F) {
+	p := guestProgram(goodCall + done)
+	f.Add(p.bytes())
+	p.start, p.rawImport, p.rawCount = "go", text("env")+text("thing")+"\x02\x00\x01", 1
+	f.Add(p.bytes())
+	f.Add([]byte("\x00asm\x0d\x00\x01\x00"))
+	s := open(f, nil)
+	f.Fuzz(func(t *testing.T, wasm []byte) {
+		m, err := s.Module(t.Context(), digest(wasm), func() ([]byte, error) { return wasm, nil })
+		refused := new(sandbox.ModuleError)
+		if err != nil && !errors.As(err, &refused) || err == nil && m == nil {
+			t.Fatalf("%T: %v", err, err)
+		}
+	})
+}
