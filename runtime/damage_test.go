@@ -81,6 +81,28 @@ func TestUndecodableRecordStopsItsRunAlone(t *testing.T) {
 	}
 }
 
+// A start that was cut off before its last batch leaves bodies behind, but no
+// run.
+func TestBodiesWithoutARunAreNoRun(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	w := b.deploy(folder(t, "", ""))
+	b.rest(b.start(w, "r1", `{"one":[]}`))
+	if _, err := kv.NewChain(b.store, []byte("r/01ZZZZZZZZZZZZZZZZZZZZZZZZ/")).Put(make([]byte, 100_000)); err != nil {
+		t.Fatal(err)
+	}
+	commit(t, b.store.Commit(new(kv.Batch)))
+	n := 0
+	for c, err := range b.engine.Runs() {
+		if n++; err != nil || c.ExternalID != "r1" {
+			t.Errorf("%+v, %v", c, err)
+		}
+	}
+	if n != 1 {
+		t.Errorf("%d runs", n)
+	}
+}
+
 func chain(t *testing.T, store kv.Store, prefix []byte) *kv.Chain {
 	t.Helper()
 	var head kv.Head

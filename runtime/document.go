@@ -98,7 +98,7 @@ func (d *document) budgets() Budgets {
 	b.Recoveries.Counter = counter(int64(l.Recoveries), int64(u.Recoveries))
 	b.Recoveries.InARow = int64(u.InARow)
 	for unit, limit := range l.Units {
-		b.Units[unit] = counter(limit, u.Units[unit])
+		b.Units[unit] = Counter{Limit: &limit, Used: u.Units[unit]}
 	}
 	for unit, used := range u.Units {
 		if _, limited := l.Units[unit]; !limited {

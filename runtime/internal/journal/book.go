@@ -241,8 +241,22 @@ func (b *Book) Runs() iter.Seq2[string, error] {
 
 // runBefore returns the run whose keys come before from (prefixRun: the last
 // of all), or "". The keys of one run share r/RUN/, so this jumps from run to
-// run.
+// run. A start that was cut off may have left bodies without a head: that is
+// no run.
 func runBefore(v kv.View, from []byte) (string, error) {
+	for {
+		run, err := idBefore(v, from)
+		if err != nil || run == "" {
+			return "", err
+		}
+		if _, err = kv.ReadHead(v, runPrefix(run)); !errors.Is(err, kv.ErrNotFound) {
+			return run, nil // whoever reads it finds out if it is damaged
+		}
+		from = join(prefixRun, run)
+	}
+}
+
+func idBefore(v kv.View, from []byte) (string, error) {
 	r := kv.Range{Prefix: prefixRun, Reverse: true, KeysOnly: true}
 	if len(from) > len(prefixRun) {
 		r.From = from // r/RUN sorts before r/RUN/
