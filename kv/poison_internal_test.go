@@ -3,6 +3,7 @@ package kv
 import (
 	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/dgraph-io/badger/v4"
@@ -76,32 +77,34 @@ func TestViewShowsOnlyWhatIsDurable(t *testing.T) {
 // Seen red with Wait hurrying whatever is queued.
 func TestWaitingForABatchOnItsWayHurriesNoOther(t *testing.T) {
 	t.Parallel()
-	s, x := openWithSeam(t, t.TempDir())
-	first := s.Commit(urgent(set("a", "")))
-	<-x.reached
-	second := s.Commit(set("b", ""))
-	waited := make(chan error, 1)
-	entered := make(chan struct{})
-	go func() { close(entered); waited <- first.Wait(t.Context()) }()
-	<-entered
-	x.answer <- nil
-	if err := <-waited; err != nil {
-		t.Fatal(err)
-	}
-	// Waited for again: it is durable, which hurries nothing either.
-	if err := first.Wait(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	third := s.Commit(urgent(set("c", "")))
-	<-x.reached
-	x.answer <- nil
-	<-third.Done()
-	if first.Number() != 1 || second.Number() != 2 || third.Number() != 2 {
-		t.Errorf("got commits %d, %d, %d", first.Number(), second.Number(), third.Number())
-	}
-	if err := s.Close(); err != nil {
-		t.Error(err)
-	}
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		s, x := openWithSeam(t, dir)
+		first := s.Commit(urgent(set("a", "")))
+		<-x.reached
+		second := s.Commit(set("b", ""))
+		go func() { _ = first.Wait(t.Context()) }()
+		synctest.Wait()
+		x.answer <- nil
+		go func() {
+			for range x.reached {
+				x.answer <- nil
+			}
+		}()
+		synctest.Wait()
+		if err := first.Wait(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		third := s.Commit(urgent(set("c", "")))
+		<-third.Done()
+		if first.Number() != 1 || second.Number() != 2 || third.Number() != 2 {
+			t.Errorf("got commits %d, %d, %d", first.Number(), second.Number(), third.Number())
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+		close(x.reached)
+	})
 }
 
 // Badger has applied the commit and the sync failed: the keys are visible to
