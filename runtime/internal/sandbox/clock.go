@@ -6,8 +6,8 @@ import (
 )
 
 // clockStep is how far a clock moves with each reading, in nanoseconds. It is
-// small because language runtimes bound their own work by time: with steps of a
-// millisecond the collector of a Go guest can come to starve.
+// small because language runtimes bound their own work by time: with coarse
+// steps the collector of a Go guest starves.
 const clockStep = 1000
 
 // monotonicStart is not zero, since guests take a zero for "not set".

@@ -3,6 +3,7 @@ package sandbox_test
 import (
 	"bytes"
 	"context"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -155,5 +156,30 @@ func TestRandomKeysAreAskedByCompletedCalls(t *testing.T) {
 	}
 	if !slices.Equal(asked, []int{-1, 0, 1}) {
 		t.Errorf("asked for the keys %v", asked)
+	}
+}
+
+// What a guest draws may only change together with the number of the semantics.
+func TestRandomBytesNeverChangeSilently(t *testing.T) {
+	t.Parallel()
+	frame := "\x10\x00\x00\x00" + `{"type":"bytes"}`
+	const frameAt = 600
+	draw := constant(uint32(frameAt+len(frame))) + constant(16) + callTo(fnFirst) + opDrop +
+		hostCall(toolAt, uint32(len(toolText)), frameAt, uint32(len(frame)+16))
+	p := guestProgram(draw + draw + done)
+	p.imports = append(p.imports, function{module: "wasi_snapshot_preview1", export: "random_get", shape: shapeTake})
+	p.data += frame
+	b := newBench("s", `null`)
+	var got []string
+	b.Call = func(_ context.Context, r *sandbox.Request) (*sandbox.Reply, error) {
+		got = append(got, hex.EncodeToString(r.Body))
+		return &sandbox.Reply{}, nil
+	}
+	if _, err := load(t, open(t, nil), p.bytes()).Enter(t.Context(), &b.Entry); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"3769c2bdd6e76fc13bb839f7ac676bb6", "57ab1f91e074152638e4c720e0f52d9f"}
+	if sandbox.Semantics != 1 || !slices.Equal(got, want) {
+		t.Errorf("semantics %d: %q, want %q", sandbox.Semantics, got, want)
 	}
 }

@@ -30,8 +30,8 @@ func trapCode(t *testing.T, s *sandbox.Sandbox, wasm []byte) string {
 
 const pageSize = 65536
 
-// Seen red with the range not checked (a Go panic), with the sum of pointer and
-// length taken in 32 bits, and with arguments that are not decoded.
+// Seen red with the range not checked, with the sum of pointer and length taken
+// in 32 bits, and with the upper half of arguments let in, for each function.
 func TestRangesAtEveryEdge(t *testing.T) {
 	t.Parallel()
 	s := open(t, nil)
