@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/pawl-dev/pawl/host"
-	"github.com/pawl-dev/pawl/host/toolfile"
 	"github.com/pawl-dev/pawl/host/tomlfile"
+	"github.com/pawl-dev/pawl/host/toolfile"
 	"github.com/pawl-dev/pawl/kv"
 	pawl "github.com/pawl-dev/pawl/runtime"
 	"github.com/pawl-dev/pawl/steps/build"
@@ -79,60 +79,114 @@ type rule struct {
 // rules is the one table of errors. The first that fits counts, so causes come
 // before the places that wrap them.
 var rules = []rule{
-	{is: kv.ErrStoreLocked, code: "store_locked", status: statusUnavailable,
-		hint: "wait for that process or end it (its runs stay resumable), or use another directory with --data DIR"},
-	{is: kv.ErrStoreBroken, code: "store_broken", status: statusUnavailable,
-		hint: "a write failed and nothing was sent after it; look at the disk, then run the command again: it goes on from what is durable"},
-	{is: pawl.ErrUndecodable, code: "undecodable", status: statusUnavailable,
-		hint: "this run cannot be read, others can; keep the data directory as it is and restore it from a copy"},
-	{is: kv.ErrCorrupt, code: "corrupt", status: statusUnavailable,
-		hint: "the store is damaged at that key; keep the data directory as it is and restore it from a copy"},
-	{is: pawl.ErrIncompatible, code: "incompatible", status: statusRefused,
-		hint: "put back what differs (the tools file, the program), then repeat the command; nothing was executed"},
-	{is: pawl.ErrInputConflict, code: "input_conflict", status: statusRefused,
-		hint: "give another --id for this input, or the same input and workflow to go on with that run"},
-	{is: pawl.ErrAlreadyRunning, code: "already_running", status: statusRefused,
-		hint: "it goes on by itself; pawl show says how it stands"},
-	{is: pawl.ErrInvalidInput, code: "invalid_input", status: statusUsage,
-		hint: "mend the input; nothing was stored"},
-	{is: pawl.ErrNotFound, code: "not_found", status: statusUsage,
-		hint: "pawl runs lists the runs of the data directory (--data DIR, PAWL_DATA)"},
-	{is: pawl.ErrNeedsDecision, code: "needs_decision", status: statusWaits,
-		hint: "pawl show says what is not known and what each choice would do"},
-	{is: host.ErrOutcomeUnknown, code: "outcome_unknown", status: statusWaits,
-		hint: "pawl show says which call it is; pawl resume asks its receiver again"},
-	{is: pawl.ErrDeterministic, code: "deterministic", status: statusFailed,
-		hint: "new code or another input is needed; start a new run with it"},
-	{is: pawl.ErrBudgetSpent, code: "budget_spent", status: statusFailed,
-		hint: "look at the last error (pawl show); only a recorded act of a person raises a budget"},
-	{is: pawl.ErrFailed, code: "failed", status: statusFailed,
-		hint: "look at the last error (pawl show)"},
-	{is: pawl.ErrInterrupted, code: "interrupted", status: statusInterrupted,
-		hint: "pawl resume goes on with it"},
-	{as: is[*pawl.StepError], code: "step_failed", status: statusFailed,
-		hint: "look at the last error (pawl show)"},
-	{as: is[tomlfile.Errors], code: "invalid_file", status: statusUsage,
-		hint: "mend the file at the places named"},
-	{as: is[*tomlfile.Error], code: "invalid_file", status: statusUsage,
-		hint: "mend the file at the place named"},
-	{as: is[*host.ContractError], code: "invalid_tool", status: statusUsage,
-		hint: "mend the tool's table in the tools file"},
-	{is: toolfile.ErrNoFile, code: "no_tools", status: statusUsage,
-		hint: "write a tools.toml beside the workflow, or name one with --tools FILE or PAWL_TOOLS"},
-	{is: build.ErrNoGo, code: "no_go", status: statusUsage,
-		hint: "install Go (https://go.dev/dl), or put the built .wasm file into the folder"},
-	{as: is[*build.CompileError], code: "build_failed", status: statusUsage,
-		hint: "mend the Go sources, then repeat the command"},
-	{is: build.ErrNotWasm, code: "invalid_module", status: statusUsage,
-		hint: "build the module again (pawl build)"},
-	{is: context.Canceled, code: "interrupted", status: statusInterrupted,
-		hint: "repeat the command; what was begun is resumable"},
-	{is: pawl.ErrClosed, code: "interrupted", status: statusInterrupted,
-		hint: "repeat the command; what was begun is resumable"},
-	{is: fs.ErrNotExist, code: "no_such_file", status: statusUsage,
-		hint: "check the path"},
-	{is: fs.ErrPermission, code: "permission", status: statusUsage,
-		hint: "check the permissions of the path"},
+	{
+		is: kv.ErrStoreLocked, code: "store_locked", status: statusUnavailable,
+		hint: "wait for that process or end it (its runs stay resumable), or use another directory with --data DIR",
+	},
+	{
+		is: kv.ErrStoreBroken, code: "store_broken", status: statusUnavailable,
+		hint: "a write failed and nothing was sent after it; look at the disk, then run the command again: it goes on from what is durable",
+	},
+	{
+		is: pawl.ErrUndecodable, code: "undecodable", status: statusUnavailable,
+		hint: "this run cannot be read, others can; keep the data directory as it is and restore it from a copy",
+	},
+	{
+		is: kv.ErrCorrupt, code: "corrupt", status: statusUnavailable,
+		hint: "the store is damaged at that key; keep the data directory as it is and restore it from a copy",
+	},
+	{
+		is: pawl.ErrIncompatible, code: "incompatible", status: statusRefused,
+		hint: "put back what differs (the tools file, the program), then repeat the command; nothing was executed",
+	},
+	{
+		is: pawl.ErrInputConflict, code: "input_conflict", status: statusRefused,
+		hint: "give another --id for this input, or the same input and workflow to go on with that run",
+	},
+	{
+		is: pawl.ErrAlreadyRunning, code: "already_running", status: statusRefused,
+		hint: "it goes on by itself; pawl show says how it stands",
+	},
+	{
+		is: pawl.ErrInvalidInput, code: "invalid_input", status: statusUsage,
+		hint: "mend the input; nothing was stored",
+	},
+	{
+		is: pawl.ErrNotFound, code: "not_found", status: statusUsage,
+		hint: "pawl runs lists the runs of the data directory (--data DIR, PAWL_DATA)",
+	},
+	{
+		is: pawl.ErrNeedsDecision, code: "needs_decision", status: statusWaits,
+		hint: "pawl show says what is not known and what each choice would do",
+	},
+	{
+		is: host.ErrOutcomeUnknown, code: "outcome_unknown", status: statusWaits,
+		hint: "pawl show says which call it is; pawl resume asks its receiver again",
+	},
+	{
+		is: pawl.ErrDeterministic, code: "deterministic", status: statusFailed,
+		hint: "new code or another input is needed; start a new run with it",
+	},
+	{
+		is: pawl.ErrBudgetSpent, code: "budget_spent", status: statusFailed,
+		hint: "look at the last error (pawl show); only a recorded act of a person raises a budget",
+	},
+	{
+		is: pawl.ErrFailed, code: "failed", status: statusFailed,
+		hint: "look at the last error (pawl show)",
+	},
+	{
+		is: pawl.ErrInterrupted, code: "interrupted", status: statusInterrupted,
+		hint: "pawl resume goes on with it",
+	},
+	{
+		as: is[*pawl.StepError], code: "step_failed", status: statusFailed,
+		hint: "look at the last error (pawl show)",
+	},
+	{
+		as: is[tomlfile.Errors], code: "invalid_file", status: statusUsage,
+		hint: "mend the file at the places named",
+	},
+	{
+		as: is[*tomlfile.Error], code: "invalid_file", status: statusUsage,
+		hint: "mend the file at the place named",
+	},
+	{
+		as: is[*host.ContractError], code: "invalid_tool", status: statusUsage,
+		hint: "mend the tool's table in the tools file",
+	},
+	{
+		is: toolfile.ErrNoFile, code: "no_tools", status: statusUsage,
+		hint: "write a tools.toml beside the workflow, or name one with --tools FILE or PAWL_TOOLS",
+	},
+	{
+		is: build.ErrNoGo, code: "no_go", status: statusUsage,
+		hint: "install Go (https://go.dev/dl), or put the built .wasm file into the folder",
+	},
+	{
+		as: is[*build.CompileError], code: "build_failed", status: statusUsage,
+		hint: "mend the Go sources, then repeat the command",
+	},
+	{
+		is: build.ErrNotWasm, code: "invalid_module", status: statusUsage,
+		hint: "build the module again (pawl build)",
+	},
+	{
+		is: context.Canceled, code: "interrupted", status: statusInterrupted,
+		hint: "repeat the command; what was begun is resumable",
+	},
+	{
+		is: pawl.ErrClosed, code: "interrupted", status: statusInterrupted,
+		hint: "repeat the command; what was begun is resumable",
+	},
+	{
+		is: fs.ErrNotExist, code: "no_such_file", status: statusUsage,
+		hint: "check the path",
+	},
+	{
+		is: fs.ErrPermission, code: "permission", status: statusUsage,
+		hint: "check the permissions of the path",
+	},
 }
 
 // is reports whether the error is, or wraps, a T.
@@ -179,17 +233,23 @@ func problemOf(err error) *problem {
 // otherwise makes a problem of an error that the table does not know: the
 // caller knows what it was about.
 func otherwise(err error, code, hint string, status int) error {
-	if p := problemOf(err); err != nil && p.Code == "internal" {
+	if err == nil {
+		return nil
+	}
+	if p := problemOf(err); p.Code == "internal" {
 		return &problem{Code: code, Message: p.Message, Hint: hint, Status: status}
 	}
 	return err
 }
 
-// message is the error's text without the names of packages before it.
+// packages are the names that errors begin with.
+var packages = []string{"pawl: ", "kv: ", "build: ", "toolfile: ", "host: ", "sandbox: "}
+
+// message is the error's text without the names of packages in it.
 func message(err error) string {
 	text := err.Error()
-	for _, name := range []string{"pawl: ", "kv: ", "build: ", "toolfile: ", "host: "} {
-		text = strings.TrimPrefix(text, name)
+	for _, name := range packages {
+		text = strings.ReplaceAll(strings.TrimPrefix(text, name), ": "+name, ": ")
 	}
 	return text
 }

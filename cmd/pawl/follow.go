@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -63,12 +64,12 @@ func (f *following) wait(ctx context.Context, longest time.Duration) (*pawl.Chec
 	return nil, exitStatus(statusInterrupted)
 }
 
-// inFlight says which calls have no known outcome.
+// inFlight says which calls have an outcome that is not known and matters.
 func inFlight(c *pawl.Checkpoint) string {
 	var open []string
 	for _, s := range c.Steps {
 		for _, call := range s.Calls {
-			if call.Outcome == "unknown" {
+			if call.Outcome == "unknown" && call.Effect != "read" {
 				open = append(open, fmt.Sprintf("%s (%s)", call.Tool, call.Effect))
 			}
 		}
@@ -79,22 +80,27 @@ func inFlight(c *pawl.Checkpoint) string {
 	return fmt.Sprintf("It is not known yet what became of %s; going on finds out.", strings.Join(open, ", "))
 }
 
-// commands prints how to go on and how to look.
+// commands prints how to go on, if that is possible, and how to look.
 func (f *following) commands(c *pawl.Checkpoint) {
-	where := ""
-	if c.ResumeFrom != "" {
-		where = " at " + c.ResumeFrom
+	show := f.g.command("show", c, f.dir)
+	if slices.ContainsFunc(c.Actions, func(a pawl.Action) bool { return a.Action == "resume" }) {
+		resume := f.g.command("resume", c, f.dir)
+		fmt.Fprintf(f.g.stderr, "  %s  go on at %s\n  %-*s  look\n", resume, c.ResumeFrom, len(resume), show)
+		return
 	}
-	resume, show := "pawl resume "+c.ExternalID, "pawl show "+c.ExternalID
-	if f.dir != "." {
-		resume += " " + quoted(f.dir)
-	}
-	flags := f.g.flags()
-	fmt.Fprintf(f.g.stderr, "  %-30s  %s\n", resume+flags, "go on"+where)
-	fmt.Fprintf(f.g.stderr, "  %-30s  %s\n", show+flags, "look")
+	fmt.Fprintf(f.g.stderr, "  %s  look\n", show)
 }
 
-// flags are those that a command needs to find the same store and tools.
+// command is one about the run, with what it needs to find the same store and
+// tools.
+func (g *Globals) command(verb string, c *pawl.Checkpoint, dir string) string {
+	text := "pawl " + verb + " " + c.ExternalID
+	if dir != "." {
+		text += " " + quoted(dir)
+	}
+	return text + g.flags()
+}
+
 func (g *Globals) flags() string {
 	var text string
 	if g.Data != ".pawl" && g.Data != os.Getenv("PAWL_DATA") {

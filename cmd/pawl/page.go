@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -14,20 +13,25 @@ import (
 
 // page is the checkpoint document for people.
 type page struct {
-	out    io.Writer
+	out    bytes.Buffer
 	paint  painter
 	doc    *pawl.Checkpoint
 	resume string // the command
 }
 
-func (p *page) print(format string, args ...any) { fmt.Fprintf(p.out, format+"\n", args...) }
+func (p *page) print(format string, args ...any) { fmt.Fprintf(&p.out, format+"\n", args...) }
 
 func (p *page) head(text string) { p.print("\n%s", p.paint.in(bold, text)) }
 
-func (p *page) write() {
+// render returns the page.
+func (p *page) render() []byte {
 	c := p.doc
-	p.print("%s   %s   %s since %s   %s %s (%s)", p.paint.in(bold, c.Title), c.ExternalID, p.paint.state(c.State),
-		clock(c.Updated), c.Workflow.Name, c.Workflow.Version, short(c.Workflow.Digest))
+	since := "since"
+	if c.State == pawl.StateCompleted {
+		since = "at"
+	}
+	p.print("%s   %s   %s %s %s   %s %s (%s)", p.paint.in(bold, c.Title), c.ExternalID, p.paint.state(c.State),
+		since, clock(c.Updated), c.Workflow.Name, c.Workflow.Version, short(c.Workflow.Digest))
 	p.print("run       %s, started %s", c.Run, clock(c.Started))
 	if len(c.Labels) > 0 {
 		var labels []string
@@ -46,6 +50,7 @@ func (p *page) write() {
 		p.head("OUTPUT")
 		p.print("  %s", compact(output))
 	}
+	return p.out.Bytes()
 }
 
 func (p *page) why() {
@@ -77,14 +82,25 @@ var marks = map[pawl.RunState]string{
 
 func (p *page) steps() {
 	p.head("STEPS")
-	table := tabwriter.NewWriter(p.out, 0, 0, 3, ' ', 0)
+	var text bytes.Buffer
+	table := tabwriter.NewWriter(&text, 0, 0, 3, ' ', 0)
 	for _, s := range p.doc.Steps {
-		fmt.Fprintf(table, "  %s %s\t%s\t%s\t\n", marks[s.State], s.Name, s.State, plural(s.Attempts, "attempt"))
+		fmt.Fprintf(table, "  %s %s\t%s\t%s\n", marks[s.State], s.Name, s.State, plural(s.Attempts, "attempt"))
 		for _, call := range s.Calls {
 			fmt.Fprintf(table, "      %s\t%s\t%s\t%s\n", call.Tool, call.Effect, outcome(&call), details(&call))
 		}
 	}
-	_ = table.Flush() // the next line to be written fails too
+	_ = table.Flush() // into memory
+	p.out.Write(trimmed(text.Bytes()))
+}
+
+// trimmed is text without blanks at the ends of its lines, which tables leave.
+func trimmed(text []byte) []byte {
+	var out []byte
+	for line := range bytes.Lines(text) {
+		out = append(append(out, bytes.TrimRight(line, " \n")...), '\n')
+	}
+	return out
 }
 
 // outcome is what became of a call, in one word where that says it.

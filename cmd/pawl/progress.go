@@ -26,11 +26,17 @@ type progress struct {
 	width   int    // of the steps' names
 	step    string // of the last line
 	durable uint64 // sequence number of the last record known to be durable
-	queue   []pawl.Event
+	queue   []queued
 	late    *time.Timer // writes what no later record lets go
 	done    *pawl.Event // a step's end or a park, until the next event says which
 	elapsed time.Duration
 	told    map[string]bool // steps that have a line
+}
+
+// queued is an event that may not be told yet.
+type queued struct {
+	pawl.Event
+	at time.Time
 }
 
 // lateAfter is how long a notice waits for the record before it. Records linger
@@ -78,6 +84,9 @@ func (p *progress) end() {
 	defer p.mu.Unlock()
 	p.flush(1<<64 - 1)
 	p.settleDone(nil)
+	if p.late != nil {
+		p.late.Stop()
+	}
 }
 
 // print writes a line. If nobody reads it there is nobody to tell.
@@ -99,21 +108,34 @@ func announces(kind pawl.EventKind) bool {
 func (p *progress) observe(e pawl.Event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.queue = append(p.queue, e)
+	p.queue = append(p.queue, queued{e, time.Now()})
 	if announces(e.Kind) || e.Kind == pawl.Started || e.Kind == pawl.Recovered {
 		p.durable = max(p.durable, e.Seq)
 	}
 	p.flush(p.durable)
+	p.watch()
+}
+
+// watch sees to it that nothing waits for ever. The caller holds mu.
+func (p *progress) watch() {
 	if len(p.queue) > 0 && p.late == nil {
 		p.late = time.AfterFunc(lateAfter, p.letGo)
 	}
 }
 
+// letGo writes the events that have waited for too long.
 func (p *progress) letGo() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.late = nil
-	p.flush(1<<64 - 1)
+	seq := p.durable
+	for _, q := range p.queue {
+		if time.Since(q.at) >= lateAfter {
+			seq = max(seq, q.Seq)
+		}
+	}
+	p.flush(seq)
+	p.watch()
 }
 
 // flush writes the events up to a record. The caller holds mu.
@@ -121,12 +143,12 @@ func (p *progress) flush(seq uint64) {
 	if !p.begun {
 		return
 	}
-	slices.SortStableFunc(p.queue, func(a, b pawl.Event) int {
+	slices.SortStableFunc(p.queue, func(a, b queued) int {
 		return cmp.Or(cmp.Compare(a.Seq, b.Seq), cmp.Compare(rank(a.Kind), rank(b.Kind)))
 	})
 	n := 0
 	for n < len(p.queue) && p.queue[n].Seq <= seq {
-		p.tell(&p.queue[n])
+		p.tell(&p.queue[n].Event)
 		n++
 	}
 	p.queue = slices.Delete(p.queue, 0, n)

@@ -40,10 +40,10 @@ func (c *resumeCommand) Run(ctx context.Context, g *Globals) (err error) {
 		return f.end(before, before)
 	}
 	f.compare(ctx, before)
-	p.begin(before)
 	if err := run.Resume(); err != nil {
 		return c.refused(err, before, missing)
 	}
+	p.begin(before)
 	after, err := f.wait(ctx, c.Wait)
 	if err != nil {
 		return err

@@ -76,7 +76,10 @@ func (c *runCommand) input(g *Globals) (json.RawMessage, error) {
 		text, err = os.ReadFile(c.Input)
 	}
 	if err != nil {
-		return nil, otherwise(fmt.Errorf("the input cannot be read: %w", err), "no_such_file", "give a JSON file with --input FILE, or - for standard input", statusUsage)
+		return nil, &problem{
+			Code: "no_input", Message: fmt.Sprintf("the input cannot be read: %v", err),
+			Hint: "give a JSON file with --input FILE, or - for standard input", Status: statusUsage,
+		}
 	}
 	var syntax *json.SyntaxError
 	err = json.Unmarshal(text, new(any))

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -66,7 +67,8 @@ func (g *Globals) listJSON(w *workplace) error {
 }
 
 func (g *Globals) list(w *workplace) error {
-	table := tabwriter.NewWriter(g.stdout, 0, 0, 2, ' ', 0)
+	var text bytes.Buffer
+	table := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
 	var unreadable error
 	listed := 0
 	for c, err := range w.Runs() {
@@ -83,7 +85,9 @@ func (g *Globals) list(w *workplace) error {
 	if listed == 0 && unreadable == nil {
 		fmt.Fprintf(g.stdout, "No runs yet in %s.\n", g.Data)
 	}
-	return errors.Join(table.Flush(), unreadable)
+	_ = table.Flush() // into memory
+	_, err := g.stdout.Write(trimmed(text.Bytes()))
+	return errors.Join(err, unreadable)
 }
 
 // why is the first reason, shortened.

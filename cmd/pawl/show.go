@@ -30,11 +30,7 @@ func (c *showCommand) Run(ctx context.Context, g *Globals) (err error) {
 	if g.JSON {
 		return g.printJSON(doc)
 	}
-	p := &page{out: g.stdout, paint: g.paint(g.stdout), doc: doc, resume: "pawl resume " + doc.ExternalID}
-	if c.Dir != "." {
-		p.resume += " " + quoted(c.Dir)
-	}
-	p.resume += g.flags()
-	p.write()
-	return nil
+	p := &page{paint: g.paint(g.stdout), doc: doc, resume: g.command("resume", doc, c.Dir)}
+	_, err = g.stdout.Write(p.render())
+	return err
 }
