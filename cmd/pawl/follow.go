@@ -113,7 +113,7 @@ func (g *Globals) flags() string {
 }
 
 func quoted(arg string) string {
-	if strings.ContainsAny(arg, " \t\n'\"\\$&;|<>()*?[]#~`!") {
+	if arg == "" || strings.ContainsAny(arg, " \t\n'\"\\$&;|<>()*?[]#~`!") {
 		return "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
 	}
 	return arg
@@ -154,7 +154,7 @@ func status(c *pawl.Checkpoint) error {
 func ending(c *pawl.Checkpoint, paint painter) string {
 	text := fmt.Sprintf("%s  %s  %s", paint.state(c.State), c.ExternalID, spent(c))
 	for _, r := range c.Reasons {
-		text += "\n  " + r.Sentence
+		text += "\n  " + strings.ReplaceAll(plain(r.Sentence), "\n", "\n  ")
 		if r.Help != "" {
 			text += "\n  " + r.Help
 		}

@@ -52,8 +52,10 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 func usage(err error) error {
 	p := &problem{Code: "usage", Message: err.Error(), Hint: "pawl --help", Status: statusUsage}
 	var parse *kong.ParseError
-	if errors.As(err, &parse) && parse.Context != nil && parse.Context.Command() != "" {
-		p.Hint = "pawl " + parse.Context.Command() + " --help"
+	if errors.As(err, &parse) && parse.Context != nil {
+		if command := parse.Context.Selected(); command != nil {
+			p.Hint = "pawl " + command.Name + " --help"
+		}
 	}
 	return p
 }

@@ -30,13 +30,13 @@ func (p *page) render() []byte {
 	if c.State == pawl.StateCompleted {
 		since = "at"
 	}
-	p.print("%s   %s   %s %s %s   %s %s (%s)", p.paint.in(bold, c.Title), c.ExternalID, p.paint.state(c.State),
+	p.print("%s   %s   %s %s %s   %s %s (%s)", p.paint.in(bold, plain(c.Title)), c.ExternalID, p.paint.state(c.State),
 		since, clock(c.Updated), c.Workflow.Name, c.Workflow.Version, short(c.Workflow.Digest))
 	p.print("run       %s, started %s", c.Run, clock(c.Started))
 	if len(c.Labels) > 0 {
 		var labels []string
 		for _, name := range sortedKeys(c.Labels) {
-			labels = append(labels, name+"="+c.Labels[name])
+			labels = append(labels, name+"="+plain(c.Labels[name]))
 		}
 		p.print("labels    %s", strings.Join(labels, "  "))
 	}
@@ -59,7 +59,7 @@ func (p *page) why() {
 	}
 	p.head("WHY IT IS NOT MOVING")
 	for _, r := range p.doc.Reasons {
-		p.print("  %s", strings.ReplaceAll(r.Sentence, "\n", "\n  "))
+		p.print("  %s", strings.ReplaceAll(plain(r.Sentence), "\n", "\n  "))
 		if r.Help != "" {
 			p.print("  %s", r.Help)
 		}
@@ -133,7 +133,7 @@ func details(call *pawl.CallCheckpoint) string {
 			parts = append(parts, "key "+call.Key)
 		}
 		if call.Message != "" {
-			parts = append(parts, call.Message)
+			parts = append(parts, plain(call.Message))
 		}
 	}
 	if r := call.Receipt; r != nil {
@@ -178,7 +178,7 @@ func (p *page) lastError() {
 	if e.Call != nil {
 		where += fmt.Sprintf(", call %d", *e.Call)
 	}
-	p.print("  %s at %s (%s): %s: %s", where, clock(e.At), e.Kind, e.Code, strings.ReplaceAll(e.Message, "\n", "\n    "))
+	p.print("  %s at %s (%s): %s: %s", where, clock(e.At), e.Kind, e.Code, strings.ReplaceAll(plain(e.Message), "\n", "\n    "))
 }
 
 func (p *page) next() {
@@ -210,7 +210,7 @@ func plural(n int, noun string) string {
 func compact(value json.RawMessage) string {
 	var out bytes.Buffer
 	if err := json.Compact(&out, value); err != nil {
-		return string(value)
+		return plain(string(value))
 	}
-	return out.String()
+	return plain(out.String())
 }

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strings"
+	"unicode"
 
 	pawl "github.com/pawl-dev/pawl/runtime"
 )
@@ -51,6 +53,17 @@ func (p painter) state(s pawl.RunState) string {
 		return p.in(yellow, string(s))
 	}
 	return string(s)
+}
+
+// plain is text from outside without anything that could move a terminal's
+// cursor or change its colours; a line break stays.
+func plain(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r != '\n' && unicode.IsControl(r) {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, text)
 }
 
 func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }

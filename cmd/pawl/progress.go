@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -68,7 +69,7 @@ func (p *progress) begin(c *pawl.Checkpoint) {
 	p.width = max(p.width, 8)
 	title := ""
 	if c.Title != "" {
-		title = fmt.Sprintf("%q  ", c.Title)
+		title = fmt.Sprintf("\"%s\"  ", plain(c.Title))
 	}
 	p.print("run %s  %s%s %s", p.paint.in(bold, c.ExternalID), title, c.Workflow.Name, c.Workflow.Version)
 	p.begun = true
@@ -164,6 +165,7 @@ func rank(kind pawl.EventKind) int {
 
 // tell writes the line of an event, if it has one.
 func (p *progress) tell(e *pawl.Event) {
+	e.Message = plain(e.Message)
 	if e.Kind == pawl.Returned {
 		p.elapsed = e.Elapsed
 		return
@@ -215,6 +217,7 @@ func (p *progress) line(step, tool, text string) {
 		name = ""
 	}
 	p.step, p.told[step] = step, true
+	text = strings.ReplaceAll(text, "\n", "\n"+strings.Repeat(" ", p.width+5))
 	if tool == "" {
 		p.print("  %-*s   %s", p.width, name, text)
 		return

@@ -26,7 +26,7 @@ func (c *resumeCommand) Run(ctx context.Context, g *Globals) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, w.Close()) }()
+	defer w.close(&err)
 	run, err := w.Find(c.Ref)
 	if err != nil {
 		return err

@@ -38,7 +38,7 @@ func (c *runCommand) Run(ctx context.Context, g *Globals) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, w.Close()) }()
+	defer w.close(&err)
 	workflow, err := w.Deploy(ctx, os.DirFS(c.Dir))
 	if err != nil {
 		return otherwise(err, "invalid_workflow", "mend the workflow, then repeat the command", statusUsage)

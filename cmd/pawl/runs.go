@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -39,7 +40,7 @@ func (*runsCommand) Run(ctx context.Context, g *Globals) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, w.Close()) }()
+	defer w.close(&err)
 	if g.JSON {
 		return g.listJSON(w)
 	}
@@ -79,7 +80,7 @@ func (g *Globals) list(w *workplace) error {
 		if listed++; listed == 1 {
 			fmt.Fprintln(table, "RUN\tTITLE\tWORKFLOW\tSTATE\tAGE\tWHY")
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s %s\t%s\t%s\t%s\n", c.ExternalID, c.Title, c.Workflow.Name, c.Workflow.Version,
+		fmt.Fprintf(table, "%s\t%s\t%s %s\t%s\t%s\t%s\n", c.ExternalID, plain(c.Title), c.Workflow.Name, c.Workflow.Version,
 			painter(false).state(c.State), age(c.Started), why(c))
 	}
 	if listed == 0 && unreadable == nil {
@@ -95,7 +96,7 @@ func why(c *pawl.Checkpoint) string {
 	if len(c.Reasons) == 0 {
 		return ""
 	}
-	text := []rune(c.Reasons[0].Sentence)
+	text := []rune(strings.ReplaceAll(plain(c.Reasons[0].Sentence), "\n", " "))
 	if len(text) > 80 {
 		return string(text[:77]) + "..."
 	}

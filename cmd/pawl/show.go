@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 
 	pawl "github.com/pawl-dev/pawl/runtime"
 )
@@ -18,7 +17,7 @@ func (c *showCommand) Run(ctx context.Context, g *Globals) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, w.Close()) }()
+	defer w.close(&err)
 	run, err := w.Find(c.Ref)
 	if err != nil {
 		return err

@@ -49,5 +49,12 @@ func (g *Globals) exists() bool {
 	return err == nil
 }
 
-// Close closes the engine, which leaves every run resumable, and the store.
-func (w *workplace) Close() error { return errors.Join(w.Engine.Close(), w.store.Close()) }
+// close closes the engine, which leaves every run resumable, and the store. A
+// failure becomes the command's error, unless there is one already that says
+// more than how a run stands.
+func (w *workplace) close(err *error) {
+	closing := errors.Join(w.Engine.Close(), w.store.Close())
+	if closing != nil && (*err == nil || is[exitStatus](*err)) {
+		*err = closing
+	}
+}
