@@ -14,8 +14,8 @@ import (
 // wrong values silently. A block that Badger refuses is absent, which only the
 // head of a chain can tell.
 //
-// Seen red without the checksum of records and Badger's of blocks, and without
-// the comparison with the head.
+// Seen red without any checksum (Badger's of blocks, that of records, the
+// running hash), and without the comparison with the head.
 func TestFlippedByteInATableIsNoticed(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

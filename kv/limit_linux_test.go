@@ -50,8 +50,7 @@ func limitChild(dir string) error {
 	return nil
 }
 
-// Seen red with the guard of reads removed: Badger's reads panic when it has
-// no log to write to.
+// Seen red with views that are open not asking whether the store is broken.
 func TestStoreThatCannotWriteIsBroken(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -151,6 +151,10 @@ func TestFailedCommitPoisonsTheHandle(t *testing.T) {
 	if err := later.Wait(t.Context()); !errors.Is(err, ErrStoreBroken) {
 		t.Errorf("later batch: got %v", err)
 	}
+	err = s.View(func(View) error { t.Error("a view of a broken store"); return nil })
+	if !errors.Is(err, ErrStoreBroken) {
+		t.Errorf("view that reads nothing: got %v", err)
+	}
 	for _, key := range []string{"before", "k"} {
 		if got, err := value(t, s, key); !errors.Is(err, ErrStoreBroken) {
 			t.Errorf("view of %s: got %q, %v", key, got, err)
@@ -195,6 +199,27 @@ func TestPanicOfBadgerPoisonsTheHandle(t *testing.T) {
 	s, _ := openWithSeam(t, t.TempDir())
 	s.committer.commit = func(*badger.Txn, uint64) error { panic("no memtable") }
 	if err := s.Commit(set("k", "v")).Wait(t.Context()); !errors.Is(err, ErrStoreBroken) {
+		t.Errorf("got %v", err)
+	}
+	if err := s.Close(); !errors.Is(err, ErrStoreBroken) {
+		t.Errorf("close: got %v", err)
+	}
+}
+
+// Badger's iterators panic once it is closed. Seen red without the guard.
+func TestPanicOfAReadPoisonsTheHandle(t *testing.T) {
+	t.Parallel()
+	s, _ := openWithSeam(t, t.TempDir())
+	err := s.View(func(v View) error {
+		if err := s.db.Close(); err != nil {
+			t.Error(err)
+		}
+		for _, err := range v.Scan(Range{}) {
+			return err
+		}
+		return nil
+	})
+	if !errors.Is(err, ErrStoreBroken) {
 		t.Errorf("got %v", err)
 	}
 	if err := s.Close(); !errors.Is(err, ErrStoreBroken) {

@@ -6,6 +6,7 @@ import (
 	"testing"
 )
 
+// Seen red with the checksum unchecked, and with the key left out of it.
 func TestDamagedRecordIsNoticed(t *testing.T) {
 	t.Parallel()
 	store, err := Open(t.TempDir(), nil)
@@ -21,7 +22,7 @@ func TestDamagedRecordIsNoticed(t *testing.T) {
 		"cut off":               func(b []byte) []byte { return b[:len(b)-1] },
 		"longer":                func(b []byte) []byte { return append(b, 0) },
 		"nothing":               func([]byte) []byte { return nil },
-		"record of another key": func([]byte) []byte { return sealRecord([]byte("other"), []byte("value")) },
+		"record of another key": func([]byte) []byte { return sealRecord([]byte("RECORD of another key"), []byte("value")) },
 	} {
 		damage(t, s, name, change)
 		_, err := value(t, s, name)

@@ -59,3 +59,45 @@ func TestCloseWaitsForViews(t *testing.T) {
 		<-closed
 	})
 }
+
+// A compaction drops the tombstones of the last commit, which are all that
+// Badger has of it.
+//
+// Seen red without the marker.
+func TestNumbersAreNotUsedTwice(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	number := func(change func(*badgerStore)) uint64 {
+		store, err := Open(dir, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := store.(*badgerStore)
+		change(s)
+		number := s.snapshots.last()
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return number
+	}
+	var want uint64
+	// Each round leaves a table, until there are enough to be compacted.
+	for range 8 {
+		want = number(func(s *badgerStore) {
+			remove := &Batch{Changes: []Change{{Key: []byte("k"), Delete: true}}}
+			for _, b := range []*Batch{set("k", "v"), remove} {
+				if err := s.Commit(b).Wait(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
+	}
+	number(func(s *badgerStore) {
+		if err := s.db.Flatten(1); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if got := number(func(*badgerStore) {}); got != want {
+		t.Errorf("after a compaction the last commit is %d, it was %d", got, want)
+	}
+}

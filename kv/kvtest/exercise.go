@@ -37,7 +37,12 @@ func Exercise(t *testing.T, open func(t *testing.T, dir string) kv.Store) {
 	}
 }
 
-// rule is one sentence of the contract with its check.
+// rule is one sentence of the contract with its check. For each rule about
+// requirements, the barrier, chains and blobs some rule of its group was seen
+// red on the store on Badger: requirements ignored or checked at the snapshot,
+// no value taken for an empty one, the limit unchecked, batches reversed, the
+// queue dropped at Close, views at the newest version, each comparison of
+// ReadChain and ReadBlob left out, the head not required.
 type rule struct {
 	name  string
 	check func(*bundle)
