@@ -23,6 +23,13 @@ func watched() (*progress, *bytes.Buffer) {
 	return p, &out
 }
 
+// written is what the progress has written so far.
+func written(p *progress, out *bytes.Buffer) string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return out.String()
+}
+
 const head = "run r  \"A run\"  w 1\n"
 
 // Seen red with the queue's order left out, and with nothing held back.
@@ -80,24 +87,25 @@ func TestLinesStandWhereTheyBelong(t *testing.T) {
 				p.observe(e)
 			}
 			p.end()
-			if diff := cmp.Diff(head+row.want, out.String()); diff != "" {
+			if diff := cmp.Diff(head+row.want, written(p, out)); diff != "" {
 				t.Error(diff)
 			}
 		})
 	}
 }
 
+// Seen red with the timer left out.
 func TestALogLineWaitsForNobodyForLong(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p, out := watched()
 		p.observe(pawl.Event{Kind: pawl.Logged, Step: "first", Message: "thinking", Seq: 3})
-		if got := out.String(); got != head {
+		if got := written(p, out); got != head {
 			t.Errorf("written at once: %q", got)
 		}
 		time.Sleep(lateAfter)
 		synctest.Wait()
-		if got := out.String(); got != head+"  first      | thinking\n" {
+		if got := written(p, out); got != head+"  first      | thinking\n" {
 			t.Errorf("not written after %s: %q", lateAfter, got)
 		}
 	})
@@ -113,7 +121,7 @@ func TestNothingIsWrittenBeforeTheHead(t *testing.T) {
 		t.Errorf("written: %q", &out)
 	}
 	p.begin(&pawl.Checkpoint{ExternalID: "r", Title: "A run", Workflow: pawl.WorkflowID{Name: "w", Version: "1"}})
-	if got := out.String(); got != head+"  first      get             refused  no grant\n" {
+	if got := written(p, &out); got != head+"  first      get             refused  no grant\n" {
 		t.Errorf("written: %q", got)
 	}
 }

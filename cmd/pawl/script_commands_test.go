@@ -65,17 +65,13 @@ func (o *outside) of(ts *testscript.TestScript) *services {
 // refund puts the workflow into the folder refund, as it is shipped: built, and
 // without sources.
 func (o *outside) refund(ts *testscript.TestScript) {
-	from, to := ts.Getenv("REFUND"), ts.MkAbs("refund")
-	ts.Check(os.CopyFS(filepath.Join(to, "schema"), os.DirFS(filepath.Join(from, "schema"))))
-	ts.Check(os.CopyFS(filepath.Join(to, "tickets"), os.DirFS(filepath.Join(from, "tickets"))))
-	for _, name := range []string{"workflow.toml", "tools.toml"} {
-		data, err := os.ReadFile(filepath.Join(from, name))
-		ts.Check(err)
-		ts.Check(os.WriteFile(filepath.Join(to, name), data, 0o600))
+	from, to := ts.Getenv("BUILT"), ts.MkAbs("refund")
+	for _, folder := range []string{"schema", "tickets"} {
+		ts.Check(os.CopyFS(filepath.Join(to, folder), os.DirFS(filepath.Join(from, folder))))
 	}
-	wasm, err := os.ReadFile(filepath.Join(ts.Getenv("BUILT"), "refund.wasm"))
-	ts.Check(err)
-	ts.Check(os.WriteFile(filepath.Join(to, "refund.wasm"), wasm, 0o600))
+	for _, name := range []string{"workflow.toml", "tools.toml", "refund.wasm"} {
+		ts.Check(copyFile(filepath.Join(from, name), filepath.Join(to, name)))
+	}
 }
 
 // start starts the services and leads the tools of the folder refund there.
@@ -216,9 +212,7 @@ func (s *services) exited(ts *testscript.TestScript, args []string) {
 
 // module makes the working directory a module that uses this one.
 func module(ts *testscript.TestScript, _ bool, _ []string) {
-	text := "module example.com/steps\n\ngo 1.26.0\n\nrequire github.com/pawl-dev/pawl v0.0.0\n\n" +
-		"replace github.com/pawl-dev/pawl => " + filepath.Dir(filepath.Dir(ts.Getenv("REFUND"))) + "\n"
-	ts.Check(os.WriteFile(ts.MkAbs("go.mod"), []byte(text), 0o600))
+	ts.Check(os.WriteFile(ts.MkAbs("go.mod"), goMod(ts.Getenv("ROOT")), 0o600))
 }
 
 // noGo takes the go command off the PATH.

@@ -17,83 +17,99 @@ import (
 var update = flag.Bool("update", false, "write the expected files in the scripts anew")
 
 func TestMain(m *testing.M) {
-	testscript.Main(&fixture{m: m}, map[string]func(){"pawl": main})
-}
-
-// fixture is what the scripts share: the services and the example's steps,
-// built once per test process.
-type fixture struct{ m *testing.M }
-
-// Run implements [testscript.TestingM]. It is not called in the processes that
-// the scripts start.
-func (f *fixture) Run() int {
-	dir, err := os.MkdirTemp("", "pawl-cli-")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer os.RemoveAll(dir)
-	shared.dir = dir
-	status := f.m.Run()
-	http.DefaultClient.CloseIdleConnections()
+	status := m.Run()
+	http.DefaultClient.CloseIdleConnections() // of the scripts' own commands
 	if err := goleak.Find(); err != nil && status == 0 {
 		fmt.Fprintln(os.Stderr, err)
-		return 1
+		status = 1
 	}
-	return status
-}
-
-// shared says where the fixture keeps things.
-var shared struct{ dir string }
-
-// example is the folder of the refund example.
-func example(t *testing.T) string {
-	t.Helper()
-	dir, err := filepath.Abs(filepath.Join("..", "..", "examples", "refund"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return dir
-}
-
-// prepare makes the services and the steps.
-func prepare(t *testing.T) (env []string) {
-	t.Helper()
-	env = []string{
-		"PAWL_CACHE=" + filepath.Join(shared.dir, "cache"),
-		"REFUND=" + example(t), "BUILT=" + filepath.Join(shared.dir, "built"),
-		"SERVICES_PROGRAM=" + filepath.Join(shared.dir, "services"),
-	}
-	// The scripts have a home of their own; go keeps its caches.
-	for _, name := range []string{"GOCACHE", "GOMODCACHE", "GOFLAGS", "GOPROXY"} {
-		value, err := exec.CommandContext(t.Context(), "go", "env", name).Output()
-		if err != nil {
-			t.Fatal(err)
-		}
-		env = append(env, name+"="+strings.TrimSpace(string(value)))
-	}
-	services := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(shared.dir, "services"), "./services")
-	services.Dir = example(t)
-	if out, err := services.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	g := &Globals{stdout: os.Stdout, stderr: os.Stderr, JSON: true}
-	t.Setenv("PAWL_CACHE", filepath.Join(shared.dir, "cache"))
-	if _, err := buildModules(t.Context(), g, example(t), filepath.Join(shared.dir, "built")); err != nil {
-		t.Fatal(err)
-	}
-	return env
+	os.Exit(status)
 }
 
 func TestScripts(t *testing.T) {
-	env := prepare(t)
+	f := &fixture{t: t, dir: t.TempDir()}
+	f.build()
 	testscript.Run(t, testscript.Params{
 		Dir: filepath.Join("testdata", "script"),
 		Setup: func(e *testscript.Env) error {
-			e.Vars = append(e.Vars, env...)
+			e.Vars = append(e.Vars, f.env...)
+			e.Setenv("PATH", filepath.Join(f.dir, "bin")+string(filepath.ListSeparator)+e.Getenv("PATH"))
 			return nil
 		},
 		Cmds:          commands(),
 		UpdateScripts: *update,
 	})
+}
+
+// fixture is what the scripts share. They use the program as it is built for
+// people: the race detector would make compiling modules in every one of their
+// processes many times as slow.
+type fixture struct {
+	t   *testing.T
+	dir string
+	env []string
+}
+
+// build makes the program, the services and the example's steps.
+func (f *fixture) build() {
+	root, err := filepath.Abs(filepath.Join("..", ".."))
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	f.env = []string{
+		"ROOT=" + root, "PAWL_CACHE=" + filepath.Join(f.dir, "cache"), "BUILT=" + filepath.Join(f.dir, "refund"),
+		"SERVICES_PROGRAM=" + filepath.Join(f.dir, "bin", "services"),
+	}
+	// The scripts have a home of their own; go keeps its caches.
+	for _, name := range []string{"GOCACHE", "GOMODCACHE", "GOFLAGS", "GOPROXY"} {
+		f.env = append(f.env, name+"="+strings.TrimSpace(f.run(root, "go", "env", name)))
+	}
+	f.run(root, "go", "build", "-o", filepath.Join(f.dir, "bin")+string(filepath.Separator), "./cmd/pawl", "./examples/refund/services")
+	f.copyExample(filepath.Join(root, "examples", "refund"), filepath.Join(f.dir, "refund"))
+	if err := os.WriteFile(filepath.Join(f.dir, "refund", "go.mod"), goMod(root), 0o600); err != nil {
+		f.t.Fatal(err)
+	}
+	f.run(f.dir, filepath.Join(f.dir, "bin", "pawl"), "build", "refund")
+}
+
+// copyExample copies the example without what the tests put into its folder
+// while they run.
+func (f *fixture) copyExample(from, to string) {
+	names, err := filepath.Glob(filepath.Join(from, "*"))
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	if err := os.MkdirAll(to, 0o700); err != nil {
+		f.t.Fatal(err)
+	}
+	for _, name := range names {
+		base := filepath.Base(name)
+		switch {
+		case base == "schema" || base == "tickets":
+			err = os.CopyFS(filepath.Join(to, base), os.DirFS(name))
+		case strings.HasSuffix(base, ".toml") || strings.HasSuffix(base, ".go") && !strings.HasSuffix(base, "_test.go"):
+			err = copyFile(name, filepath.Join(to, base))
+		}
+		if err != nil {
+			f.t.Fatal(err)
+		}
+	}
+}
+
+// goMod is a module that uses the one at root.
+func goMod(root string) []byte {
+	return []byte("module example.com/steps\n\ngo 1.26.0\n\nrequire github.com/pawl-dev/pawl v0.0.0\n\n" +
+		"replace github.com/pawl-dev/pawl => " + root + "\n")
+}
+
+// run runs a program and returns what it printed.
+func (f *fixture) run(dir, name string, args ...string) string {
+	f.t.Helper()
+	cmd := exec.CommandContext(f.t.Context(), name, args...)
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), f.env...)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		f.t.Fatalf("%s %v: %v\n%s", name, args, err, out)
+	}
+	return string(out)
 }
