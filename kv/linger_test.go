@@ -31,7 +31,7 @@ func TestBatchLingersForItsTime(t *testing.T) {
 		want time.Duration
 	}{
 		"default": {nil, 5 * time.Millisecond},
-		"an hour": {&kv.Options{Linger: time.Hour}, time.Hour},
+		"longer":  {&kv.Options{Linger: 20 * time.Second}, 20 * time.Second}, // Badger ticks all the while
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
