@@ -87,7 +87,7 @@ func (l *fakeLedger) Retry(_ context.Context, r host.Retry) (host.Barrier, error
 	return fakeBarrier{l, r.Call}, l.retryErr
 }
 
-func (l *fakeLedger) Asked(context.Context, host.Verdict) { l.note(nil, "asked") }
+func (l *fakeLedger) Asked(context.Context, host.Answer, host.Verdict) { l.note(nil, "asked") }
 
 func (l *fakeLedger) Settle(ctx context.Context, r host.Receipt) error {
 	if err := ctx.Err(); err != nil {

@@ -113,7 +113,7 @@ func (p *pursuit) ask(ctx context.Context) Verdict {
 	askCtx, cancel := context.WithTimeout(ctx, p.contract.Timeout)
 	defer cancel()
 	v := verify(askCtx, p.verifier, p.call)
-	p.ledger.Asked(ctx, v)
+	p.ledger.Asked(ctx, p.answer, v)
 	return v
 }
 

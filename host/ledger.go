@@ -16,9 +16,10 @@ type Ledger interface {
 	Intend(ctx context.Context, i Intent) (Barrier, error)
 	// Retry records and charges a further try; same errors.
 	Retry(ctx context.Context, r Retry) (Barrier, error)
-	// Asked reports a verify query; it is shown to people, not charged, and
-	// need not be recorded.
-	Asked(ctx context.Context, v Verdict)
+	// Asked reports a verify query, after the answer to the last try, which
+	// settled nothing. It is shown to people, not charged, and need not be
+	// recorded.
+	Asked(ctx context.Context, last Answer, v Verdict)
 	// Settle records what came of the call. Nobody waits for it.
 	Settle(ctx context.Context, r Receipt) error
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -142,7 +143,7 @@ func (a *attempt) settle(ctx context.Context, exit *sandbox.Exit, err error) err
 	}
 	switch {
 	case errors.As(err, &undecided):
-		return a.run.Park(durably, a.park(journal.ParkUnknown, undecided.Error(), undecided.Help))
+		return a.run.Park(durably, a.park(journal.ParkUnknown, unknownSentence(undecided), undecided.Help))
 	case errors.As(err, &diverged):
 		return a.run.Park(durably, a.park(journal.ParkDiverged, diverged.Error(), ""))
 	case errors.Is(err, ErrBudgetSpent):
@@ -163,6 +164,12 @@ func (a *attempt) settle(ctx context.Context, exit *sandbox.Exit, err error) err
 		return a.fail(durably, &abi.Failure{Code: "invalid_output", Message: err.Error(), Retry: abi.Never})
 	}
 	return a.run.Complete(durably, exit.Output)
+}
+
+// unknownSentence tells a person what is not known, and why the machine stops.
+func unknownSentence(e *host.UndecidedError) string {
+	return fmt.Sprintf("it is not known what became of %s (key %s), last sent %s: %s",
+		e.Tool, e.Key, e.Last.UTC().Format(time.RFC3339), e.Reason)
 }
 
 func (a *attempt) park(code, sentence, help string) *journal.Park {

@@ -19,7 +19,6 @@ import (
 type progress struct {
 	out   io.Writer
 	paint painter
-	tools *host.Registry
 	quiet bool
 
 	mu      sync.Mutex // guards what follows
@@ -44,8 +43,8 @@ type queued struct {
 // for 5 ms, so this is for those that nobody announces.
 const lateAfter = 200 * time.Millisecond
 
-func newProgress(g *Globals, tools *host.Registry) *progress {
-	return &progress{out: g.stderr, paint: g.paint(g.stderr), tools: tools, quiet: g.JSON, told: map[string]bool{}}
+func newProgress(g *Globals) *progress {
+	return &progress{out: g.stderr, paint: g.paint(g.stderr), quiet: g.JSON, told: map[string]bool{}}
 }
 
 // observer is for the engine's options.
@@ -248,10 +247,7 @@ var safe = map[host.Class]string{
 }
 
 func (p *progress) retrying(e *pawl.Event) string {
-	try := fmt.Sprintf("try %d", e.Try)
-	if tool, ok := p.tools.Tool(e.Tool); ok {
-		try += fmt.Sprintf(" of %d", max(tool.Contract().WithDefaults().Tries, e.Try))
-	}
+	try := fmt.Sprintf("try %d of %d", e.Try, max(e.Tries, e.Try))
 	why := e.Message
 	if why == "" {
 		why = "no answer"
@@ -260,15 +256,19 @@ func (p *progress) retrying(e *pawl.Event) string {
 }
 
 func asked(e *pawl.Event) string {
+	first := ""
+	if e.Message != "" {
+		first = e.Message + ". "
+	}
 	switch {
 	case e.Outcome == host.OutcomeApplied:
-		return "asked what happened: it was applied"
+		return first + "Asked what happened: it was applied"
 	case e.Outcome == host.OutcomeNotApplied:
-		return "asked what happened: nothing is there"
+		return first + "Asked what happened: nothing is there"
 	case e.Message != "":
-		return "asked what happened: no answer: " + e.Message
+		return "Asked what happened: no answer: " + e.Message
 	}
-	return "asked what happened: no answer"
+	return "Asked what happened: no answer"
 }
 
 func (p *progress) failed(e *pawl.Event) string {

@@ -15,7 +15,7 @@ import (
 // watched is a progress of a run with two steps, and what it wrote.
 func watched() (*progress, *bytes.Buffer) {
 	var out bytes.Buffer
-	p := newProgress(&Globals{stderr: &out}, nil)
+	p := newProgress(&Globals{stderr: &out})
 	p.begin(&pawl.Checkpoint{
 		ExternalID: "r", Title: "A run", Workflow: pawl.WorkflowID{Name: "w", Version: "1"},
 		Steps: []pawl.StepCheckpoint{{Name: "first"}, {Name: "second"}},
@@ -70,10 +70,10 @@ func TestLinesStandWhereTheyBelong(t *testing.T) {
 		},
 		"a read is repeated": {
 			[]pawl.Event{
-				{Kind: pawl.Retrying, Step: "first", Tool: "get", Class: host.Read, Try: 1, Seq: 3, Message: "no answer within 400ms"},
+				{Kind: pawl.Retrying, Step: "first", Tool: "get", Class: host.Read, Try: 1, Tries: 3, Seq: 3, Message: "no answer within 400ms"},
 				{Kind: pawl.IntentDurable, Step: "first", Tool: "get", Seq: 4},
 			},
-			"  first      get             no answer within 400ms (try 1). A read: repeating is safe\n",
+			"  first      get             no answer within 400ms (try 1 of 3). A read: repeating is safe\n",
 		},
 		"text that would move the cursor": {
 			[]pawl.Event{logged("first", "a\x1b[2Jb\r", 3), done("first", 3)},
@@ -114,7 +114,7 @@ func TestALogLineWaitsForNobodyForLong(t *testing.T) {
 func TestNothingIsWrittenBeforeTheHead(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	p := newProgress(&Globals{stderr: &out}, nil)
+	p := newProgress(&Globals{stderr: &out})
 	p.observe(pawl.Event{Kind: pawl.Refused, Step: "first", Tool: "get", Message: "no grant", Seq: 1})
 	p.observe(pawl.Event{Kind: pawl.Completed, Seq: 9})
 	if out.Len() > 0 {

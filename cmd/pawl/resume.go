@@ -21,7 +21,7 @@ func (c *resumeCommand) Run(ctx context.Context, g *Globals) (err error) {
 	if err != nil {
 		return err
 	}
-	p := newProgress(g, tools)
+	p := newProgress(g)
 	w, err := g.openExisting(ctx, pawl.Options{Tools: tools, Observer: p.observer()})
 	if err != nil {
 		return err

@@ -33,7 +33,7 @@ func (c *runCommand) Run(ctx context.Context, g *Globals) (err error) {
 	if err != nil {
 		return err
 	}
-	p := newProgress(g, tools)
+	p := newProgress(g)
 	w, err := g.open(ctx, pawl.Options{Tools: tools, Observer: p.observer()})
 	if err != nil {
 		return err

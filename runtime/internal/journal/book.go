@@ -161,8 +161,14 @@ func (b *Book) Find(ref string) (string, error) {
 		}
 		var ext external
 		err := b.external(v, ref, &ext)
-		if err == nil || !errors.Is(err, ErrNotFound) {
+		if err == nil {
 			run = ext.Run
+			if _, err = kv.ReadHead(v, runPrefix(run)); errors.Is(err, kv.ErrNotFound) {
+				return &UndecodableError{Run: run, Key: string(runPrefix(run)) + "h", Err: fmt.Errorf("the head of run %q is missing", ref)}
+			}
+			return asUndecodable(run, err)
+		}
+		if !errors.Is(err, ErrNotFound) {
 			return err
 		}
 		run, err = b.search(v, ref)

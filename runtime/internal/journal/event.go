@@ -30,7 +30,7 @@ const (
 	Recovered     EventKind = "recovered" // an attempt is entered again after a crash
 	Refused       EventKind = "refused"   // a call that never became an intent
 	Retrying      EventKind = "retrying"  // a try came to nothing, another follows
-	Asked         EventKind = "asked"     // the receiver was asked what happened
+	Asked         EventKind = "asked"     // the receiver was asked what happened; the message is that of the try, or why there is no verdict
 	AttemptFailed EventKind = "attempt_failed"
 	Parked        EventKind = "parked"
 	Stopped       EventKind = "stopped" // left in good order, resumable
@@ -48,6 +48,7 @@ type Event struct {
 	Tool    string // as the step calls it
 	Class   host.Class
 	Try     int
+	Tries   int // how many tries the tool's contract allows
 	Outcome host.Outcome
 	Status  abi.Status
 	Code    string

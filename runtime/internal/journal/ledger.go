@@ -67,14 +67,16 @@ func (l *CallLedger) Retry(_ context.Context, t host.Retry) (host.Barrier, error
 }
 
 // Asked implements [host.Ledger].
-func (l *CallLedger) Asked(_ context.Context, v host.Verdict) {
+func (l *CallLedger) Asked(_ context.Context, last host.Answer, v host.Verdict) {
 	notice := l.event(Asked)
-	notice.Code, notice.Message = v.Code, v.Message
+	notice.Code, notice.Message = last.Code, last.Message
 	switch v.Kind {
 	case host.Found:
 		notice.Outcome = host.OutcomeApplied
 	case host.Absent:
 		notice.Outcome = host.OutcomeNotApplied
+	default:
+		notice.Code, notice.Message = v.Code, v.Message
 	}
 	l.run.Emit(notice)
 }
@@ -110,6 +112,6 @@ func (l *CallLedger) SentEvent() Event { return l.event(Sent) }
 func (l *CallLedger) event(kind EventKind) Event {
 	return Event{
 		Kind: kind, Step: l.run.state.Start.Steps[l.step], Attempt: l.call.Attempt, Call: l.call.Index,
-		Tool: l.grant, Class: l.contract.Effect, Try: l.call.Try, Elapsed: time.Since(l.began),
+		Tool: l.grant, Class: l.contract.Effect, Try: l.call.Try, Tries: l.contract.Tries, Elapsed: time.Since(l.began),
 	}
 }

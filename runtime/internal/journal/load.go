@@ -50,7 +50,7 @@ func load(v kv.View, run string) (*Snapshot, error) {
 	s := &Snapshot{State: new(State), view: v, prefix: runPrefix(run)}
 	entries, head, err := kv.ReadChain(v, s.prefix)
 	if errors.Is(err, kv.ErrNotFound) {
-		return nil, fmt.Errorf("%w: run %q", ErrNotFound, run)
+		return nil, missing(v, run)
 	}
 	if err != nil {
 		return nil, asUndecodable(run, err)
@@ -69,6 +69,20 @@ func load(v kv.View, run string) (*Snapshot, error) {
 		return nil, &UndecodableError{Run: run, Key: string(s.prefix), Err: errors.New("no start record of this run")}
 	}
 	return s, nil
+}
+
+// missing says what a run without a head is: one that does not exist, or one
+// whose head is lost. A bad block of the store reads as absence, and absence
+// alone is no evidence.
+func missing(v kv.View, run string) error {
+	_, err := v.Get(join(prefixOpen, run))
+	switch {
+	case errors.Is(err, kv.ErrNotFound):
+		return fmt.Errorf("%w: run %q", ErrNotFound, run)
+	case err != nil:
+		return asUndecodable(run, err)
+	}
+	return &UndecodableError{Run: run, Key: string(runPrefix(run)) + "h", Err: errors.New("the head of an open run is missing")}
 }
 
 // asUndecodable names the run that a corrupt key belongs to.

@@ -55,7 +55,8 @@ func (s *Sandbox) load(ctx context.Context, digest string, wasm []byte) (*Module
 	if err != nil {
 		return nil, err
 	}
-	m := &Module{sandbox: s, digest: digest, wasm: wasm, file: file}
+	m := &Module{sandbox: s, digest: digest, wasm: file.code, file: file}
+	file.code = nil
 	if file.minPages > MaxMemoryPages {
 		return nil, m.tooMuchMemory(MaxMemoryPages)
 	}

@@ -208,6 +208,26 @@ func TestDescriptionOfTheSection(t *testing.T) {
 	}
 }
 
+// Seen red with the whole file given to the compiler.
+func TestDescriptionCostsNoSecondCompilation(t *testing.T) {
+	t.Parallel()
+	cache := t.TempDir()
+	s := open(t, &sandbox.Options{CacheDir: cache})
+	plain := guestProgram(done).bytes()
+	load(t, s, plain)
+	before := files(t, cache)
+	wasm, err := build.AppendSection(plain, abi.DescribeSection, []byte(`{"abi":1}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d, err := load(t, s, wasm).Describe(t.Context()); err != nil || d.ABI != 1 {
+		t.Errorf("%+v, %v", d, err)
+	}
+	if diff := cmp.Diff(before, files(t, cache)); diff != "" || len(before) == 0 {
+		t.Errorf("%d files before: %s", len(before), diff)
+	}
+}
+
 func TestDescribeByTheModule(t *testing.T) {
 	t.Parallel()
 	s := open(t, nil)

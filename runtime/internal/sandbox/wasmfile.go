@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // wasmFile is what must be known of a module before it is compiled: what wazero
@@ -14,6 +15,9 @@ type wasmFile struct {
 	shared      bool   // a memory is shared between threads
 	minPages    uint32 // the memory at the start
 	description []byte // the custom section; nil if there is none
+	// code is the module without that section: what a build appends says
+	// nothing to the compiler, and must not cost a second compilation.
+	code []byte
 }
 
 type wasmImport struct {
@@ -54,8 +58,9 @@ func parseWasm(wasm []byte, descriptionSection string) (*wasmFile, error) {
 	default:
 		return nil, &ModuleError{ModuleInvalid, fmt.Sprintf("its format version is %d; only 1 exists", version)}
 	}
-	f := &wasmFile{}
+	f := &wasmFile{code: wasm}
 	for r := (reader{rest: wasm[8:]}); len(r.rest) > 0; {
+		begin, described := len(wasm)-len(r.rest), f.description != nil
 		id := r.byte()
 		body := reader{rest: r.bytes()}
 		if r.bad {
@@ -65,6 +70,9 @@ func parseWasm(wasm []byte, descriptionSection string) (*wasmFile, error) {
 		if body.bad {
 			return nil, &ModuleError{ModuleInvalid, fmt.Sprintf("its section %d cannot be read: %v", id, errShort)}
 		}
+		if f.description != nil && !described {
+			f.code = slices.Concat(wasm[:begin], r.rest)
+		}
 	}
 	return f, nil
 }
@@ -73,7 +81,7 @@ func (f *wasmFile) section(id byte, r *reader, descriptionSection string) {
 	switch id {
 	case sectionCustom:
 		if name := r.bytes(); string(name) == descriptionSection && f.description == nil {
-			f.description = r.rest
+			f.description = slices.Clone(r.rest) // the bytes around it may go
 		}
 	case sectionImport:
 		for n := r.uint(); n > 0 && !r.bad; n-- {

@@ -82,7 +82,7 @@ var behaviours = map[string]func(input []byte) []byte{
 	"allocate": func([]byte) []byte {
 		kept := make([][]any, 50_000)
 		for i := range 1_000_000 {
-			kept[i%len(kept)] = []any{i, i+1, i+2}
+			kept[i%len(kept)] = []any{i, i + 1, i + 2}
 		}
 		keeping = kept[0] != nil
 		return []byte("null")
@@ -113,7 +113,7 @@ var behaviours = map[string]func(input []byte) []byte{
 }
 
 var (
-	spun        int
+	spun    int
 	keeping bool
 )
 
