@@ -29,6 +29,8 @@ type Config struct {
 	// input and output belong to this package. Defaults to this program again
 	// with [ChildVariable] set to dir.
 	Child func(dir string, r Receivers) (*exec.Cmd, error)
+	// Points are the points to crash at. Defaults to all.
+	Points []Point
 	// Parallel is how many rows are under way at once. Defaults to 2.
 	Parallel int
 	// Dir is where stores and ledgers go; they stay there. Defaults to a

@@ -54,6 +54,12 @@ func (j *judgement) resumption() {
 	if want := j.boundary.inside(); before.ResumeFrom != want {
 		j.wrong("the document says resume_from %q, and the kill was in %q", before.ResumeFrom, want)
 	}
+	if want := j.left(); before.State != want {
+		j.wrong("the document says %s, not %s, before the resume", before.State, want)
+	}
+	if got, want := before.Budgets.Calls.Used, j.boundary.charged; got != want {
+		j.wrong("calls: %d charged before the resume, not %d", got, want)
+	}
 	if pawl.CompareResume(before, after).RepeatedCompletedSteps {
 		j.wrong("a completed step ran again")
 	}
@@ -63,6 +69,14 @@ func (j *judgement) resumption() {
 			j.wrong("the calls of the completed step %s have changed", name)
 		}
 	}
+}
+
+// left is the state in which the dead process left the run.
+func (j *judgement) left() pawl.RunState {
+	if j.boundary.inside() == "" {
+		return pawl.StateCompleted
+	}
+	return pawl.StateInterrupted
 }
 
 func sameCall(a, b pawl.CallCheckpoint) bool {

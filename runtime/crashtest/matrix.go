@@ -29,7 +29,8 @@ type maker struct {
 	clean          *outcome
 	held           bool
 	happened       map[seen]bool
-	before         map[string]int // calls so far, by tool
+	before         map[string]int // calls sent so far, by tool
+	charged        int64          // calls so far
 	writes, points []*boundary
 }
 
@@ -52,7 +53,7 @@ func (m *maker) step(i int) error {
 	if write != nil {
 		m.around(*write)
 	}
-	last := boundary{Point: H6, Step: st.Name, Attempt: 1, Call: -1}
+	last := boundary{Point: H6, Step: st.Name, Attempt: 1, Call: -1, charged: m.charged}
 	if i+1 < len(m.clean.after.Steps) {
 		last.Next = m.clean.after.Steps[i+1].Name
 	}
@@ -65,8 +66,11 @@ func (m *maker) call(step string, call *pawl.CallCheckpoint) boundary {
 	b := boundary{Step: step, Attempt: 1, Call: call.N, Tool: call.Tool, contract: m.clean.contracts[operatorID(call)]}
 	b.Unawaited = b.contract.Effect == host.Read && !b.contract.Charged()
 	b.Silent = !m.saw(&b, pawl.Sent)
-	b.earlier = m.before[call.Tool]
-	points := []Point{H0}
+	b.earlier, b.charged, b.Point = m.before[call.Tool], m.charged, H0
+	m.add(b)
+	m.charged++
+	b.charged = m.charged
+	var points []Point
 	if m.saw(&b, pawl.IntentDurable) { // else it was refused before it could become one
 		m.before[call.Tool]++
 		if !b.Unawaited {

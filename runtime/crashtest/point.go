@@ -53,6 +53,7 @@ type boundary struct {
 
 	contract host.Contract // of the call's tool
 	earlier  int           // calls of the same tool in the run before this one
+	charged  int64         // calls of the run that are charged here
 }
 
 // name says where a boundary is, as people read it.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -42,7 +43,11 @@ func Run(ctx context.Context, c *Config) (report *Report, err error) {
 		return nil, fmt.Errorf("crashtest: the schema of the checkpoint document: %w", err)
 	}
 	t := &tester{config: config, reader: reader}
-	return t.run(ctx)
+	report, err = t.run(ctx)
+	if err != nil && ctx.Err() != nil {
+		return nil, fmt.Errorf("crashtest: %w", ctx.Err()) // whatever broke off because of it
+	}
+	return report, err
 }
 
 // tester is one Run.
@@ -69,6 +74,7 @@ func (t *tester) run(ctx context.Context) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
+	writes, points = t.chosen(writes), t.chosen(points)
 	all := append(writes, points...)
 	t.config.Begin(len(all))
 	if report.Rows, err = t.rows(ctx, all); err != nil {
@@ -79,19 +85,27 @@ func (t *tester) run(ctx context.Context) (*Report, error) {
 	return report, nil
 }
 
+// chosen are the boundaries that are asked for.
+func (t *tester) chosen(all []*boundary) []*boundary {
+	if t.config.Points == nil {
+		return all
+	}
+	return slices.DeleteFunc(all, func(b *boundary) bool { return !slices.Contains(t.config.Points, b.Point) })
+}
+
 // rows carries out all boundaries.
 func (t *tester) rows(ctx context.Context, all []*boundary) ([]*Row, error) {
 	rows := make([]*Row, len(all))
-	group, ctx := errgroup.WithContext(ctx)
+	var group errgroup.Group
 	group.SetLimit(t.config.Parallel)
 	for i, b := range all {
 		group.Go(func() error {
-			if ctx.Err() != nil {
-				return context.Cause(ctx)
+			if err := ctx.Err(); err != nil {
+				return err
 			}
 			rows[i] = t.row(ctx, b)
-			if ctx.Err() != nil {
-				return context.Cause(ctx)
+			if err := ctx.Err(); err != nil {
+				return err
 			}
 			t.mu.Lock()
 			defer t.mu.Unlock()
