@@ -57,7 +57,7 @@ func (a *attempt) carry(ctx context.Context, r *sandbox.Request, tool host.Tool,
 		return nil, err
 	}
 	return &sandbox.Reply{
-		Status: receipt.Status, Body: receipt.Response.Body, At: receipt.At,
+		Status: receipt.Status, Body: receipt.Response.Body, At: journal.Recorded(receipt.At),
 		Head: abi.ResultHead{
 			Type: receipt.Response.Type, Code: receipt.Code, Message: receipt.Message,
 			Retryable: receipt.Status.Retryable(), AfterMS: receipt.After.Milliseconds(),
@@ -161,12 +161,11 @@ func (a *attempt) refuse(r *sandbox.Request, tool host.Tool, c *host.Call, hashE
 // refused records the refusal and tells the guest.
 func (a *attempt) refused(r *sandbox.Request, c *host.Call, status abi.Status, why string) (*sandbox.Reply, error) {
 	code := map[abi.Status]string{abi.Denied: "denied", abi.Invalid: "invalid_request", abi.Budget: "step_calls"}[status]
-	if err := a.run.Refuse(a.index, a.number, c.Index, r.Tool, c.Tool, c.Hash, status, code, why); err != nil {
+	at, err := a.run.Refuse(a.index, a.number, c.Index, r.Tool, c.Tool, c.Hash, status, code, why)
+	if err != nil {
 		return nil, err
 	}
 	a.body.emit(Event{Kind: Refused, Call: c.Index, Tool: r.Tool, Status: status, Code: code, Message: why})
-	var at time.Time
-	a.run.Read(func(s *journal.State) { at = s.Updated })
 	return &sandbox.Reply{Status: status, At: at, Head: abi.ResultHead{Code: code, Message: why}}, nil
 }
 

@@ -90,7 +90,10 @@ func TestWhatABudgetDoesNotAllowIsNotRecorded(t *testing.T) {
 			_, err := l.Retry(t.Context(), host.Retry{Call: &host.Call{Attempt: 1, Try: 2}})
 			return err
 		}},
-		"a refusal":  {Limits{Deadline: 1}, func(r *Run) error { return r.Refuse(0, 1, 0, "t", "t", host.Hash{}, 1, "denied", "") }},
+		"a refusal": {Limits{Deadline: 1}, func(r *Run) error {
+			_, err := r.Refuse(0, 1, 0, "t", "t", host.Hash{}, 1, "denied", "")
+			return err
+		}},
 		"a recovery": {Limits{Recoveries: 0}, func(r *Run) error { _, err := r.Reenter(t.Context()); return err }},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -193,4 +193,8 @@ type Stop struct {
 
 func micros(t time.Time) int64 { return t.UnixMicro() }
 
+// Recorded is t as a record keeps it. What a guest is told of a time must be
+// that, or a replay tells it another.
+func Recorded(t time.Time) time.Time { return fromMicros(micros(t)) }
+
 func fromMicros(us int64) time.Time { return time.UnixMicro(us).UTC() }

@@ -10,18 +10,19 @@ import (
 	"github.com/pawl-dev/pawl/kv"
 )
 
-// Refuse records a call that never becomes an intent, with its charge.
-func (r *Run) Refuse(step, attempt, index int, grant, tool string, hash host.Hash, status abi.Status, code, message string) error {
+// Refuse records a call that never becomes an intent, with its charge, and
+// returns when: a replay tells the guest the same time.
+func (r *Run) Refuse(step, attempt, index int, grant, tool string, hash host.Hash, status abi.Status, code, message string) (time.Time, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err := r.state.allowCall(nil, time.Now()); err != nil {
-		return err
+		return time.Time{}, err
 	}
 	_, err := r.append(nil, nil, Record{Refusal: &Refusal{
 		Step: step, Attempt: attempt, Call: index, Grant: grant, Tool: tool, Hash: hash[:],
 		Status: uint32(status), Code: code, Message: message,
 	}})
-	return err
+	return r.state.Updated, err
 }
 
 // Begin begins the next attempt of the current step and waits until its
