@@ -137,15 +137,15 @@ func (a *attempt) settle(ctx context.Context, exit *sandbox.Exit, err error) err
 		input     *inputFailure
 	)
 	if err == nil || errors.As(err, &trap) {
-		if err := a.leftOver(); err != nil {
-			return a.run.Park(durably, a.park(journal.ParkDiverged, err.Error(), ""))
+		if left := a.leftOver(); left != nil {
+			err = left
 		}
 	}
 	switch {
 	case errors.As(err, &undecided):
-		return a.run.Park(durably, a.park(journal.ParkUnknown, unknownSentence(undecided), undecided.Help))
+		return a.run.Park(durably, a.park(journal.ParkUnknown, a.calls-1, unknownSentence(undecided), undecided.Help))
 	case errors.As(err, &diverged):
-		return a.run.Park(durably, a.park(journal.ParkDiverged, diverged.Error(), ""))
+		return a.run.Park(durably, a.park(journal.ParkDiverged, diverged.call, diverged.Error(), ""))
 	case errors.Is(err, ErrBudgetSpent):
 		return a.run.ParkBudget(durably, a.calls-1, err)
 	case errors.As(err, &trap):
@@ -172,8 +172,8 @@ func unknownSentence(e *host.UndecidedError) string {
 		e.Tool, e.Key, e.Last.UTC().Format(time.RFC3339), e.Reason)
 }
 
-func (a *attempt) park(code, sentence, help string) *journal.Park {
-	return &journal.Park{Step: a.index, Attempt: a.number, Code: code, Call: a.calls - 1, Sentence: sentence, Help: help}
+func (a *attempt) park(code string, call int, sentence, help string) *journal.Park {
+	return &journal.Park{Step: a.index, Attempt: a.number, Code: code, Call: call, Sentence: sentence, Help: help}
 }
 
 // leftOver finds calls in the journal that the guest did not make before it
