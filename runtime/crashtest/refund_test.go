@@ -53,15 +53,17 @@ func refundOf(t *testing.T, ticket string) *crashtest.Config {
 
 // The order has two identical items, so two equal refunds are rightful.
 //
-// Seen red with the intent's barrier removed: H1 to H4 of every write and of the
-// charged read, by the calls charged before the resume, the budgets at the end,
-// requests that had left too early, and second holds and mails.
+// Seen red with the intent's barrier removed: H1, H2 and H3 of every write and of
+// the charged read, and most of their H4, by the calls charged before the resume,
+// the budgets at the end, requests that had left too early, and second holds and
+// mails. (An H4 escapes when an urgent receipt before it takes the intent along.)
 //
-// Seen red with open calls sent again without asking: H3, H4 and the E points
-// after orders.hold and mail.send, by a second hold and a second mail.
+// Seen red with open calls sent again without asking: H3, H4 and the points after
+// the write of orders.hold and mail.send, by a second hold and a second mail; H3
+// and H4 of pay.refund by a sending too many.
 //
-// Seen red with the charge dropped from the intent: every row but the first, by
-// the calls charged before the resume.
+// Seen red with the charge dropped from the intent: every row but H0 of the first
+// call, by the calls charged before the resume.
 func TestTheRefundSurvivesEveryKill(t *testing.T) {
 	t.Parallel()
 	c := refundOf(t, "t3.json")
