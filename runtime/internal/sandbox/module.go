@@ -68,6 +68,10 @@ func (s *Sandbox) load(ctx context.Context, digest string, wasm []byte) (*Module
 	return m, nil
 }
 
+// MinMemoryPages returns how many pages of memory, 64 KiB each, the module
+// starts with. An entry with a lower limit cannot succeed.
+func (m *Module) MinMemoryPages() uint32 { return m.file.minPages }
+
 // ready returns the engine for a memory limit and the module compiled for it.
 // The machine code is made once; what is repeated for another limit is reading
 // the module.

@@ -291,3 +291,20 @@ func FuzzModule(f *testing.F) {
 		}
 	})
 }
+
+func TestMinMemoryPages(t *testing.T) {
+	t.Parallel()
+	p := guestProgram(done)
+	p.memory = "\x01\x00" + uleb(7)
+	m := load(t, open(t, nil), p.bytes())
+	if got := m.MinMemoryPages(); got != 7 {
+		t.Errorf("%d pages, want 7", got)
+	}
+	b := newBench("s", `null`)
+	for pages, works := range map[uint32]bool{m.MinMemoryPages() - 1: false, m.MinMemoryPages(): true} {
+		b.MemoryPages = pages
+		if _, err := m.Enter(t.Context(), &b.Entry); (err == nil) != works {
+			t.Errorf("limit of %d pages: %v", pages, err)
+		}
+	}
+}
