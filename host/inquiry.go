@@ -104,7 +104,9 @@ func (p *pursuit) remembered() bool {
 	if window == NoKeyWindow {
 		return false
 	}
-	age := time.Since(p.first)
+	// The wall clock goes on while the machine sleeps, the other one when the
+	// wall clock is set back: the receiver's memory follows neither.
+	age := max(time.Since(p.first), time.Now().Round(0).Sub(p.first.Round(0)))
 	return -window/10 <= age && age <= window-window/10
 }
 

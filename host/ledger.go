@@ -50,10 +50,12 @@ type Retry struct {
 }
 
 // Past is what the ledger knows of a call that was begun and not settled. The
-// zero value is a call that was never begun.
+// zero value is a call whose key was never sent.
 type Past struct {
-	// Tries is the number of sendings recorded, 0 for a new call.
+	// Tries is the number of sendings recorded and not settled, 0 for a new call
+	// or one that is made again.
 	Tries int
-	// First and Last are when the first and the last try were recorded.
+	// First is when the key was first recorded to be sent, also by an earlier
+	// attempt: the receiver's memory of it begins there. Last is the last try's.
 	First, Last time.Time
 }

@@ -212,9 +212,14 @@ func (j *judge) ask(e event) {
 
 func (j *judge) result(r *host.Receipt, err error) {
 	undecided := errors.Is(err, host.ErrOutcomeUnknown)
+	stopped := j.settled && j.s.ledger.receipt.Code == host.CodeStopped
 	switch {
 	case (r == nil) == (err == nil):
 		j.errorf("got %v, %v", r, err)
+	case stopped:
+		if r != nil || j.unknown || j.over || j.s.ledger.receipt.Outcome != host.OutcomeNotApplied || !errors.Is(err, context.DeadlineExceeded) {
+			j.errorf("settled as stopped, got %v, %v", r, err)
+		}
 	case j.settled != (r != nil):
 		j.errorf("settled %v, but got %v, %v", j.settled, r, err)
 	case undecided && (!j.unknown || j.over):

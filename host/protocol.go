@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -15,7 +16,7 @@ import (
 //   - an [*UndecidedError]: a person has to decide;
 //   - the error of the ledger, unchanged: nothing was sent after it;
 //   - the error of ctx, if that ended before the outcome was known: nothing is
-//     settled, and a later Do with the call's past goes on.
+//     settled (but see [CodeStopped]), and a later Do with the call's past goes on.
 //
 // No receipt says unknown. Before anything is sent its record is durable,
 // except for reads that charge nothing. A call must be in one Do at a time;
@@ -73,6 +74,7 @@ func newPursuit(tool Tool, l Ledger, c *Call, past Past) *pursuit {
 	if verifier, ok := tool.(Verifier); ok && p.contract.Verifies && p.contract.Effect != Read {
 		p.verifier = verifier
 	}
+	p.first = past.First
 	if past.Tries > 0 {
 		p.remember(past)
 	}
@@ -148,20 +150,22 @@ func (p *pursuit) giveUp(ctx context.Context) (*Receipt, error) {
 
 // stop ends an entry that cannot go on, because ctx has ended or the ledger
 // does not allow another try. A call that is known not to be applied, while no
-// later entry could find that out, is settled as such: otherwise a program
-// that is stopped during a back-off would leave a question for a person.
+// later entry could find that out, is settled as such, with [CodeStopped]:
+// otherwise a program that is stopped during a back-off would leave a question
+// for a person. The step is not told: its attempt makes the call again.
 func (p *pursuit) stop(ctx context.Context, err error) (*Receipt, error) {
 	if p.tries == 0 || p.unknown || p.recoverable() {
 		return nil, err
 	}
-	if p.answer.Code == "" {
-		p.answer.Code, p.answer.Message = codeNotSent, "stopped before it was sent"
+	why := "before it was sent"
+	if p.answer.Code != "" {
+		why = "after " + p.answer.Code
 	}
-	r, settleErr := p.settle(ctx, p.unapplied())
-	if ctx.Err() == nil || settleErr != nil {
-		return nil, err
+	p.answer = Answer{Outcome: OutcomeNotApplied, Code: CodeStopped, Message: "stopped " + why}
+	if _, settleErr := p.settle(ctx, p.unapplied()); settleErr != nil {
+		return nil, errors.Join(err, settleErr)
 	}
-	return r, nil
+	return nil, err
 }
 
 // recoverable reports whether a later entry can find out by itself what became

@@ -148,6 +148,9 @@ func TestDo(t *testing.T) {
 			at := time.Now().Add(24 * time.Hour)
 			return host.Past{Tries: 1, First: at, Last: at}
 		}, "", "undecided"},
+		"keyed, made again by a later attempt, the key nearly forgotten": {host.Keyed, 5, answers{unclear, applied}, nil, func() host.Past {
+			return host.Past{First: time.Now().Add(-95 * time.Second)}
+		}, "intend wait send", "undecided"},
 		"keyed, a clock set back by a little": {host.Keyed, 1, answers{applied}, nil, func() host.Past { at := time.Now().Add(time.Second); return host.Past{Tries: 1, First: at, Last: at} }, "retry wait send settle", ok},
 	} {
 		t.Run(name, func(t *testing.T) {

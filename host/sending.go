@@ -6,6 +6,11 @@ import (
 	"time"
 )
 
+// CodeStopped is the code of a receipt that no guest has been given: the
+// program stopped, or a budget was spent, while the call was known not to be
+// applied. Whoever keeps the receipts has the call made again.
+const CodeStopped = "stopped"
+
 // Codes that the protocol itself gives.
 const (
 	codeInterrupted = "interrupted" // not known, because the process ended
@@ -25,7 +30,7 @@ func (p *pursuit) record(ctx context.Context) (Barrier, error) {
 		return nil, err
 	}
 	p.tries, p.sent, p.last = p.tries+1, p.sent+1, at
-	if p.tries == 1 {
+	if p.first.IsZero() {
 		p.first = at
 	}
 	p.answer, p.late = Answer{}, false
