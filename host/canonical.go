@@ -165,7 +165,7 @@ func (r *reader) object(dst []byte, depth int) ([]byte, error) {
 	for i, m := range members {
 		if i > 0 {
 			if m.name == members[i-1].name {
-				return nil, &BodyError{Offset: start, Reason: fmt.Sprintf("an object has the name %q twice", m.name)}
+				return nil, &BodyError{Offset: start, Reason: fmt.Sprintf("an object has the name %.100q twice", m.name)}
 			}
 			dst = append(dst, ',')
 		}

@@ -89,7 +89,7 @@ func (d *decoder) object(depth int) (any, error) {
 			return nil, errors.New("an object's name must be a string")
 		}
 		if _, twice := out[name]; twice {
-			return nil, fmt.Errorf("the name %q is there twice in one object", name)
+			return nil, fmt.Errorf("the name %.100q is there twice in one object", name)
 		}
 		if out[name], err = d.value(depth + 1); err != nil {
 			return nil, err
