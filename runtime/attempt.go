@@ -45,9 +45,23 @@ func (b *body) attempt(ctx context.Context) error {
 	})
 	a.step = b.step(a.index)
 	b.emit(Event{Kind: Begun, Call: -1})
-	exit, err := a.enter(ctx, at)
+	guest, cancel := a.bounded(ctx)
+	exit, err := a.enter(guest, at)
+	cancel()
 	b.emit(Event{Kind: Returned, Call: -1, Elapsed: time.Since(a.began)})
 	return a.settle(ctx, exit, err)
+}
+
+// bounded ends ctx when the run's deadline, or its active time, is over. A run
+// that waits in a call is stopped there too; the call stays open.
+func (a *attempt) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
+	var at time.Time
+	var spent error
+	a.run.Read(func(s *journal.State) { at, spent = s.TimeLimit(time.Now()) })
+	if at.IsZero() {
+		return context.WithCancel(ctx)
+	}
+	return context.WithDeadlineCause(ctx, at, spent)
 }
 
 // enter runs the guest.
@@ -94,6 +108,9 @@ func (a *attempt) input(ctx context.Context) ([]byte, error) {
 		previous = read[a.body.step(a.index-1).Name]
 	}
 	made, err := a.step.Input(whole, read, previous)
+	if err == nil && len(made) > sandbox.MaxPayload {
+		err = fmt.Errorf("%d bytes; a step takes at most %d", len(made), sandbox.MaxPayload)
+	}
 	if err != nil {
 		return nil, &inputFailure{err}
 	}

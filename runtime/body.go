@@ -152,6 +152,7 @@ func (b *body) begin(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return errStopped
 	}
+	ctx = context.WithoutCancel(ctx) // a charge that was begun is written, then the stop is
 	entry := b.entry
 	b.entry = false
 	var step int

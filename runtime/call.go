@@ -3,6 +3,7 @@ package runtime
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/pawl-dev/pawl/host"
@@ -56,13 +57,21 @@ func (a *attempt) carry(ctx context.Context, r *sandbox.Request, tool host.Tool,
 	if err != nil {
 		return nil, err
 	}
-	return &sandbox.Reply{
-		Status: receipt.Status, Body: receipt.Response.Body, At: journal.Recorded(receipt.At),
-		Head: abi.ResultHead{
-			Type: receipt.Response.Type, Code: receipt.Code, Message: receipt.Message,
-			Retryable: receipt.Status.Retryable(), AfterMS: receipt.After.Milliseconds(),
-		},
-	}, nil
+	return answer(receipt.Status, receipt.Response.Body, receipt.At, abi.ResultHead{
+		Type: receipt.Response.Type, Code: receipt.Code, Message: receipt.Message, AfterMS: receipt.After.Milliseconds(),
+	}), nil
+}
+
+// answer is what the guest is given, now and in every replay. A response that
+// no guest can take is left out: the effect happened all the same.
+func answer(status abi.Status, body []byte, at time.Time, head abi.ResultHead) *sandbox.Reply {
+	head.Retryable = status.Retryable()
+	if len(body) > sandbox.MaxPayload {
+		head.Code = "response_too_large"
+		head.Message = fmt.Sprintf("the response has %d bytes; a step takes at most %d", len(body), sandbox.MaxPayload)
+		body = nil
+	}
+	return &sandbox.Reply{Status: status, Body: body, At: at, Head: head}
 }
 
 // knowledge is what the journal knows of a call.
@@ -97,6 +106,8 @@ func (a *attempt) known(index int, grant, id string, hash host.Hash) (k knowledg
 			k.past = host.Past{Tries: c.Tries, First: c.First, Last: c.Last}
 		case !c.Again(a.number):
 			k.answer = c.Receipt
+		default:
+			k.past = host.Past{First: c.First}
 		}
 	})
 	return k, err
@@ -108,13 +119,9 @@ func (a *attempt) reply(ctx context.Context, r *journal.Receipt) (*sandbox.Reply
 	if err != nil {
 		return nil, err
 	}
-	status := abi.Status(r.Status)
-	return &sandbox.Reply{
-		Status: status, Body: body, At: time.UnixMicro(r.At).UTC(),
-		Head: abi.ResultHead{
-			Type: r.Type, Code: r.Code, Message: r.Message, Retryable: status.Retryable(), AfterMS: r.After,
-		},
-	}, nil
+	return answer(abi.Status(r.Status), body, time.UnixMicro(r.At).UTC(), abi.ResultHead{
+		Type: r.Type, Code: r.Code, Message: r.Message, AfterMS: r.After,
+	}), nil
 }
 
 // granted returns the tool that the step means by name, and its id. Without a
@@ -150,16 +157,36 @@ func (a *attempt) refuse(r *sandbox.Request, tool host.Tool, c *host.Call, hashE
 	case r.Head.Unknown:
 		return abi.Invalid, "seeing unknown outcomes does not exist yet; leave steps.SeeUnknown out"
 	}
-	if checker, ok := tool.(host.Checker); ok {
-		if err := checker.Check(c); err != nil {
-			return abi.Invalid, err.Error()
-		}
+	if err := check(tool, c); err != nil {
+		return abi.Invalid, err.Error()
 	}
 	return abi.OK, ""
 }
 
+// check asks the tool whether the request can be sent. A tool that panics over
+// it cannot send it.
+func check(tool host.Tool, c *host.Call) (err error) {
+	checker, ok := tool.(host.Checker)
+	if !ok {
+		return nil
+	}
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("the tool panicked over the request: %v", v)
+		}
+	}()
+	return checker.Check(c)
+}
+
+// longestRefusal bounds the text of a refusal in bytes: a request may name
+// anything.
+const longestRefusal = 2 << 10
+
 // refused records the refusal and tells the guest.
 func (a *attempt) refused(r *sandbox.Request, c *host.Call, status abi.Status, why string) (*sandbox.Reply, error) {
+	if len(why) > longestRefusal {
+		why = strings.ToValidUTF8(why[:longestRefusal], "") + " ..."
+	}
 	code := map[abi.Status]string{abi.Denied: "denied", abi.Invalid: "invalid_request", abi.Budget: "step_calls"}[status]
 	at, err := a.run.Refuse(a.index, a.number, c.Index, r.Tool, c.Tool, c.Hash, status, code, why)
 	if err != nil {

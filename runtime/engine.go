@@ -26,6 +26,9 @@ type Engine struct {
 	stop, kill        context.CancelFunc
 	bodies            sync.WaitGroup
 
+	closing  sync.Once
+	closeErr error
+
 	mu        sync.Mutex // guards what follows
 	closed    bool
 	live      map[string]*body
@@ -82,13 +85,14 @@ func (e *Engine) recover(ctx context.Context) error {
 
 // Close stops executing and waits: nothing new is begun, calls in flight may
 // finish within the grace, and every run is left resumable. It does not close
-// the store.
+// the store. A second Close waits for the first.
 func (e *Engine) Close() error {
+	e.closing.Do(func() { e.closeErr = e.close() })
+	return e.closeErr
+}
+
+func (e *Engine) close() error {
 	e.mu.Lock()
-	if e.closed {
-		e.mu.Unlock()
-		return nil
-	}
 	e.closed = true
 	e.stop()
 	var sleeping []*body
@@ -138,8 +142,10 @@ func (e *Engine) enter(id string, why entering) error {
 	}
 	b := newBody(e, id)
 	e.live[id] = b
+	e.bodies.Add(1) // Close waits for what is on its way
 	delete(e.troubles, id)
 	e.mu.Unlock()
+	defer e.bodies.Done()
 	err := b.open(why)
 	if err != nil || b.resting() {
 		e.leave(b)
@@ -159,12 +165,14 @@ func (e *Engine) hurry(b *body, why entering) error {
 	return fmt.Errorf("%w: run %s, in this process", ErrAlreadyRunning, b.id)
 }
 
-// schedule starts a body, now or when its timer is due.
+// schedule starts a body, now or when its timer is due. While the engine closes
+// it starts too: its attempt is begun, and only it can record that it was left
+// in good order. The caller is counted in bodies.
 func (e *Engine) schedule(b *body, why entering) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	due := b.due()
-	if e.closed {
+	if e.closed && !due.IsZero() {
 		e.leaveLocked(b)
 		return
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/pawl-dev/pawl/host"
 	"github.com/pawl-dev/pawl/host/abi"
 	"github.com/pawl-dev/pawl/runtime/internal/journal"
+	"github.com/pawl-dev/pawl/runtime/internal/sandbox"
 )
 
 // StartOptions of [Start]. Nil works, and so does every zero value.
@@ -50,6 +51,10 @@ func (e *Engine) begin(ctx context.Context, w *Workflow, id string, input []byte
 	if !externalID.MatchString(id) {
 		return nil, fmt.Errorf("pawl: external id %q: want 1 to 128 of A-Z a-z 0-9 . _ -", id)
 	}
+	if len(input) > sandbox.MaxPayload {
+		err := fmt.Errorf("%d bytes; a step takes at most %d", len(input), sandbox.MaxPayload)
+		return nil, &InputError{Workflow: w.Name(), Err: err}
+	}
 	if err := w.manifest.CheckInput(input); err != nil {
 		return nil, &InputError{Workflow: w.Name(), Err: err}
 	}
@@ -85,7 +90,9 @@ func (e *Engine) launch(ctx context.Context, start *journal.Start, input []byte,
 		return nil, ErrClosed
 	}
 	e.live[b.id] = b
+	e.bodies.Add(1) // Close waits for what is on its way
 	e.mu.Unlock()
+	defer e.bodies.Done()
 	run, found, err := e.book.Begin(ctx, start, input, hash, e.opts.Observer)
 	if run == nil {
 		e.leave(b)

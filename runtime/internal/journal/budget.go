@@ -107,6 +107,21 @@ func (s *State) allowRecovery() error {
 	return nil
 }
 
+// TimeLimit is when the run, if it goes on without a rest from now, has to
+// stop, and the budget that is spent then; zero if there is no limit.
+func (s *State) TimeLimit(now time.Time) (at time.Time, spent error) {
+	l := &s.Start.Limits
+	if l.Deadline > 0 {
+		at, spent = fromMicros(l.Deadline), &BudgetError{Budget: BudgetDeadline, Limit: fromMicros(l.Deadline).Format(time.RFC3339)}
+	}
+	if l.Active > 0 {
+		if end := now.Add(l.Active - s.Used.Active); at.IsZero() || end.Before(at) {
+			at, spent = end, &BudgetError{Budget: BudgetActive, Limit: l.Active.String(), Used: l.Active.String()}
+		}
+	}
+	return at, spent
+}
+
 func (s *State) allowTime(now time.Time) error {
 	l := &s.Start.Limits
 	if l.Deadline > 0 && micros(now) > l.Deadline {

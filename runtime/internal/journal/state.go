@@ -2,6 +2,7 @@ package journal
 
 import (
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/pawl-dev/pawl/host"
@@ -88,9 +89,16 @@ type Call struct {
 func (c *Call) Status() abi.Status { return abi.Status(c.Receipt.Status) }
 
 // Again reports whether attempt makes the call again instead of taking the
-// recorded answer.
+// recorded answer. A call that was settled because the program stopped was
+// never answered to the guest: the same attempt makes it again.
 func (c *Call) Again(attempt int) bool {
-	return c.Receipt != nil && c.Attempt < attempt && (c.Stale || c.Status().Retryable())
+	if c.Receipt == nil {
+		return false
+	}
+	if c.Receipt.Code == host.CodeStopped {
+		return true
+	}
+	return c.Attempt < attempt && (c.Stale || c.Status().Retryable())
 }
 
 // Written reports whether the call is a completed write.
@@ -199,6 +207,9 @@ func (s *State) intent(r *Intent, at time.Time) error {
 	}
 	copy(c.Key[:], r.Key)
 	copy(c.Hash[:], r.Hash)
+	if r.Call >= 0 && r.Call < len(st.Calls) && st.Calls[r.Call].Key == c.Key {
+		c.First = st.Calls[r.Call].First // the receiver's memory of the key began there
+	}
 	s.Used.Calls++
 	return st.put(r.Call, c)
 }
@@ -248,7 +259,9 @@ func (s *State) receipt(r *Receipt) error {
 	}
 	c.Receipt = r
 	for unit, n := range r.Units {
-		s.Used.Units[unit] += n
+		if s.Used.Units[unit] += n; s.Used.Units[unit] < 0 {
+			s.Used.Units[unit] = math.MaxInt64 // a sum that overflows has spent any budget
+		}
 	}
 	return nil
 }
