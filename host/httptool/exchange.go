@@ -110,13 +110,8 @@ func (t *tool) explain(ctx context.Context, err error, sent bool) *failure {
 }
 
 func response(resp *http.Response, body []byte, cut *cutter) host.Response {
-	r := host.Response{Status: resp.StatusCode, Type: abi.TypeBytes}
-	if !isJSON(resp.Header.Get("Content-Type")) {
-		r.Body = cut.bytes(body)
-		return r
-	}
-	r.Body = cut.json(body)
-	if validJSON(r.Body) {
+	r := host.Response{Status: resp.StatusCode, Type: abi.TypeBytes, Body: cut.body(body)}
+	if isJSON(resp.Header.Get("Content-Type")) && validJSON(r.Body) {
 		r.Type = abi.TypeJSON
 	}
 	return r

@@ -18,6 +18,10 @@ const (
 	// minEncoded is the least length of a form that is looked for in answers
 	// besides the value itself.
 	minEncoded = 6
+	// maxNested is how many levels of JSON in strings of JSON are looked into. A
+	// text can have millions of levels, each but a few bytes shorter than the
+	// one around it.
+	maxNested = 3
 )
 
 // secrets reads the values that one tool needs, by name.
@@ -76,9 +80,9 @@ func newCutter(values map[string]string) *cutter {
 func encodings(v string) []string {
 	quoted, _ := json.Marshal(v) // a string always has a JSON form
 	inner := string(quoted[1 : len(quoted)-1])
-	list := []string{
-		url.QueryEscape(v), url.PathEscape(v), escape(v),
-		inner, strings.ReplaceAll(inner, "/", `\/`),
+	list := []string{inner, strings.ReplaceAll(inner, "/", `\/`)}
+	for _, text := range []string{url.QueryEscape(v), url.PathEscape(v), escape(v)} {
+		list = append(list, text, lowerHex(text))
 	}
 	for shift := range 3 {
 		// The value begins at any byte of a group of three; characters that its
@@ -90,8 +94,25 @@ func encodings(v string) []string {
 	return list
 }
 
+// lowerHex writes percent-encoded text as some encoders do, with %2f for %2F.
+func lowerHex(s string) string {
+	b := []byte(s)
+	for i := 0; i+2 < len(b); i++ {
+		if b[i] == '%' {
+			copy(b[i+1:], bytes.ToLower(b[i+1:i+3]))
+		}
+	}
+	return string(b)
+}
+
 // text cuts the values out of a message.
-func (c *cutter) text(s string) string { return string(c.bytes([]byte(s))) }
+func (c *cutter) text(s string) string { return string(c.body([]byte(s))) }
+
+// body cuts the values out of an answer, whatever its type says it is.
+func (c *cutter) body(b []byte) []byte { return c.level(b, maxNested) }
+
+// level cuts the values out of a text in which others are nested so deep.
+func (c *cutter) level(b []byte, depth int) []byte { return c.bytes(c.unescaped(b, depth)) }
 
 func (c *cutter) bytes(b []byte) []byte {
 	for _, f := range c.all {
@@ -102,51 +123,41 @@ func (c *cutter) bytes(b []byte) []byte {
 	return b
 }
 
-// json cuts the values out of a JSON text, however its strings are escaped.
-func (c *cutter) json(b []byte) []byte {
-	b = c.bytes(b)
-	if len(c.all) == 0 || !bytes.Contains(b, []byte(`\`)) {
+// unescaped cuts the values out of what is written with JSON's escapes. It
+// looks at each stretch between quotes and control characters: in JSON those
+// are the strings. All others keep their bytes, and the whole may be broken
+// JSON, several texts in a row, or a sentence with JSON in it.
+func (c *cutter) unescaped(b []byte, depth int) []byte {
+	if len(c.all) == 0 || depth == 0 || !bytes.Contains(b, []byte(`\`)) {
 		return b
 	}
-	dec := json.NewDecoder(bytes.NewReader(b))
-	dec.UseNumber()
-	var v any
-	if dec.Decode(&v) != nil {
-		return b
+	out, start := make([]byte, 0, len(b)), 0
+	for i := 0; i < len(b); i++ {
+		switch {
+		case b[i] == '\\' && i+1 < len(b) && (b[i+1] == '"' || b[i+1] == '\\'):
+			i++ // an escaped quote ends nothing
+		case b[i] == '"' || b[i] < ' ':
+			out = append(append(out, c.stretch(b[start:i], depth)...), b[i])
+			start = i + 1
+		}
 	}
-	v, found := c.walk(v)
-	if !found {
-		return b
-	}
-	var out bytes.Buffer
-	enc := json.NewEncoder(&out)
-	enc.SetEscapeHTML(false)
-	if enc.Encode(v) != nil {
-		return nil
-	}
-	return bytes.TrimRight(out.Bytes(), "\n")
+	return append(out, c.stretch(b[start:], depth)...)
 }
 
-// walk cuts the values out of all strings and names of a decoded JSON value,
-// and reports whether there were any.
-func (c *cutter) walk(v any) (any, bool) {
-	found := false
-	switch v := v.(type) {
-	case string:
-		cut := c.text(v)
-		return cut, cut != v
-	case []any:
-		for i := range v {
-			item, ok := c.walk(v[i])
-			v[i], found = item, found || ok
-		}
-	case map[string]any:
-		for _, name := range slices.Sorted(maps.Keys(v)) {
-			item, ok := c.walk(v[name])
-			cut := c.text(name)
-			delete(v, name)
-			v[cut], found = item, found || ok || cut != name
-		}
+// stretch cuts the values out of the inside of a JSON string, which may hold
+// JSON itself and so is looked at like a text of its own.
+func (c *cutter) stretch(b []byte, depth int) []byte {
+	if !bytes.Contains(b, []byte(`\`)) {
+		return b
 	}
-	return v, found
+	var text string
+	if json.Unmarshal(slices.Concat([]byte{'"'}, b, []byte{'"'}), &text) != nil {
+		return b
+	}
+	cut := string(c.level([]byte(text), depth-1))
+	if cut == text {
+		return b
+	}
+	quoted, _ := json.Marshal(cut) // a string always has a JSON form
+	return quoted[1 : len(quoted)-1]
 }

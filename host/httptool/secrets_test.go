@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -17,7 +18,9 @@ import (
 )
 
 // Whatever a receiver gives back, no form of a secret comes out of the tool.
-// Seen red, form by form, with nothing cut, and with the raw form alone.
+// Seen red, form by form, with nothing cut, with the raw form alone, with
+// upper-case percent-encoding alone, and with escapes undone only in what calls
+// itself JSON and is.
 func TestSecretsAreCutOutOfWhatComesBack(t *testing.T) {
 	t.Parallel()
 	const secret = `tok/+"<é>&=~0123456789`
@@ -31,9 +34,17 @@ func TestSecretsAreCutOutOfWhatComesBack(t *testing.T) {
 		{"in JSON", "application/json", `{"error":"bad token ` + inner + `"}`, inner},
 		{"in JSON as another encoder writes it", "application/json", `{"e":"` + strings.ReplaceAll(strings.ReplaceAll(inner, "/", `\/`), `\u003c`, "<") + `"}`, "0123456789"},
 		{"in JSON, each letter escaped", "application/json", `{"e":["` + eachEscaped(secret) + `"]}`, `\u0030\u0031`},
+		{"escaped JSON that is called text", "text/plain", `{"e":["` + eachEscaped(secret) + `"]}`, `\u0030\u0031`},
+		{"escaped JSON in the second of two texts", "application/x-ndjson", "{\"e\":1}\n{\"e\":\"" + eachEscaped(secret) + "\"}\n", `\u0030\u0031`},
+		{"escaped JSON that breaks off", "application/octet-stream", `{"e":"` + eachEscaped(secret) + `","f":"\`, `\u0030\u0031`},
+		{"escaped JSON in a sentence", "text/html", `<b>it's 3" of {"e":"` + eachEscaped(secret) + `"}`, `\u0030\u0031`},
+		{"escaped JSON in JSON", "application/json", `{"e":"{\"f\":\"` + strings.ReplaceAll(eachEscaped(secret), `\`, `\\`) + `\"}"}`, `\\u0030\\u0031`},
 		{"as a name in JSON", "application/json", `{"` + eachEscaped(secret) + `":1}`, `\u0030\u0031`},
 		{"in a query", "text/plain", "GET /x?t=" + url.QueryEscape(secret), url.QueryEscape(secret)},
 		{"in a path", "text/plain", "GET /x/" + url.PathEscape(secret), url.PathEscape(secret)},
+		{"in a query, in lower case", "text/plain", "GET /x?t=" + lowerPercent(url.QueryEscape(secret)), lowerPercent(url.QueryEscape(secret))},
+		{"in a path, in lower case", "text/plain", "GET /x/" + lowerPercent(url.PathEscape(secret)), lowerPercent(url.PathEscape(secret))},
+		{"all encoded, in lower case", "application/json", `{"e":"tok%2f%2b%22%3c%c3%a9%3e%26%3d~0123456789"}`, "%2b%22%3c%c3%a9%3e%26%3d~0123456789"},
 		{"base64", "text/plain", b64([]byte(secret)), core(b64([]byte(secret)))},
 		{"base64 with one before", "text/plain", b64([]byte("x" + secret)), core(b64([]byte("x" + secret)))},
 		{"base64 with a user before", "text/plain", "Basic " + b64([]byte("us:"+secret+"--")), core(b64([]byte("us:" + secret)))},
@@ -75,12 +86,42 @@ func TestSecretsAreCutOutOfWhatComesBack(t *testing.T) {
 	}
 }
 
+// lowerPercent writes %2F as %2f.
+func lowerPercent(s string) string {
+	return regexp.MustCompile("%..").ReplaceAllStringFunc(s, strings.ToLower)
+}
+
 func eachEscaped(s string) string {
 	var b strings.Builder
 	for _, r := range s {
 		fmt.Fprintf(&b, `\u%04x`, r)
 	}
 	return b.String()
+}
+
+// A secret that looks like a number makes no difference to the rest: cutting it
+// out breaks the JSON, and what is escaped in it is found all the same.
+// Seen red with the JSON read after the value itself was cut out.
+func TestSecretsInAnAnswerThatCuttingBreaks(t *testing.T) {
+	t.Parallel()
+	s := server(t, says(200, `{"n":12345678,"e":"\u0031\u0032\u0033\u0034\u0035\u0036\u0037\u0038","n":"\u00e9"}`))
+	cfg := &httptool.Config{URL: s.URL, Allow: []string{"private"}, Headers: map[string]string{"A": "{secret.pin}"}}
+	a := build(t, host.Contract{}, cfg, values("pin", "12345678")).Try(t.Context(), call(`{}`))
+	if want := `{"n":[secret pin],"e":"[secret pin]","n":"\u00e9"}`; string(a.Response.Body) != want {
+		t.Errorf("%s, want %s", a.Response.Body, want)
+	}
+}
+
+// Strings in strings without end cost no more than a few readings.
+// Seen red (out of memory) without a bound on the levels.
+func TestSecretsInAnswersNestedWithoutEnd(t *testing.T) {
+	t.Parallel()
+	body := `{"e":"\u005c` + strings.Repeat("u005c", 100_000) + `"}`
+	s := server(t, says(200, body))
+	a := toward(t, host.Once, s.URL, httptool.Config{Headers: map[string]string{"A": "{secret.token}"}}).Try(t.Context(), call(`{}`))
+	if string(a.Response.Body) != body {
+		t.Errorf("%d bytes, want %d", len(a.Response.Body), len(body))
+	}
 }
 
 // An answer without secrets keeps its bytes.
