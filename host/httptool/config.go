@@ -68,8 +68,8 @@ type Verify struct {
 	// Settle is how long after a try's deadline the receiver may still apply it,
 	// as a Go duration. Defaults to host.DefaultSettle.
 	Settle string `toml:"settle"`
-	// Applied and Absent are given together or not at all. Default to 2xx and
-	// to 404.
+	// Applied and Absent are given together. Where {key} stands in the path of
+	// URL they may both be left out, and default to 2xx and to 404.
 	Applied string `toml:"applied"`
 	Absent  string `toml:"absent"`
 	// Receipt is the JSON Pointer to the part of the response that the call

@@ -125,7 +125,7 @@ func TestNothingLeavesAfterTheDeadline(t *testing.T) {
 // Seen red with kept connections for all.
 func TestFreshConnectionsForWhoCannotBeAsked(t *testing.T) {
 	t.Parallel()
-	verify := &httptool.Verify{URL: "/things?key={key}"}
+	verify := &httptool.Verify{URL: "/things/{key}"}
 	for _, row := range []struct {
 		name   string
 		class  host.Class

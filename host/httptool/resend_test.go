@@ -137,7 +137,7 @@ func TestBrokenIdleConnectionIsAnUnknownOutcomeAndOneRequest(t *testing.T) {
 				URL: b.url() + "/things", Method: row.method, Allow: []string{"private"},
 				Key: httptool.Key{Header: row.key},
 				// A verify query makes the tool keep its connections.
-				Verify: &httptool.Verify{URL: b.url() + "/things?key={key}"},
+				Verify: &httptool.Verify{URL: b.url() + "/things/{key}"},
 			}
 			class := host.Keyed
 			if row.key == "" {

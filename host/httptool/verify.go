@@ -16,7 +16,7 @@ import (
 type askable struct {
 	*tool
 	query           *urlTemplate
-	applied, absent *expr.Program // both nil for 2xx and 404
+	applied, absent *expr.Program // both nil for 2xx and 404, of a url with the key in its path
 	receipt         pointer
 }
 
@@ -138,6 +138,10 @@ func (b *builder) verify() *askable {
 		b.fault("verify.applied", `needs verify.absent beside it; if there is no such answer, write absent = "false"`)
 	case v.Absent != "":
 		b.fault("verify.absent", "needs verify.applied beside it")
+	case a.query != nil && slices.Contains(a.query.query.names(), "key") && !slices.Contains(a.query.path.names(), "key"):
+		b.fault("verify.applied", `is missing, and so is verify.absent: ?key={key} asks for a list, and 200 with an empty one would pass for applied; `+
+			`write both, as in applied = "size(response.data) >= 1" and absent = "size(response.data) == 0" (size(response) if the list has no name). `+
+			`Only for a {key} in the path do 2xx and 404 stand for them`)
 	}
 	var err error
 	if a.receipt, err = parsePointer(v.Receipt); err != nil {

@@ -58,6 +58,9 @@ func TestVerify(t *testing.T) {
 			t.Parallel()
 			s := server(t, says(row.status, row.body))
 			row.verify.URL = "/things?key={key}"
+			if row.verify.Applied == "" {
+				row.verify.URL = "/things/{key}"
+			}
 			tool := toward(t, host.Verify, s.URL, httptool.Config{Verify: &row.verify})
 			v := tool.(host.Verifier).Verify(t.Context(), call(`{}`))
 			if v.Kind != row.kind || v.Code != row.code {
@@ -73,13 +76,41 @@ func TestVerify(t *testing.T) {
 	}
 }
 
+// 200 with an empty list is the commonest answer to a query for a key that was
+// never seen. Where such an answer is to be expected, nothing is taken for
+// granted. Seen red with the defaults for every url.
+func TestQueriesForListsNeedConditions(t *testing.T) {
+	t.Parallel()
+	s := server(t, says(200, `[]`))
+	for url, refused := range map[string]bool{
+		"/things?key={key}":         true,
+		"/?{key}":                   true,
+		"/things/{order}?key={key}": true,
+		"/things/{key}":             false,
+		"/things/{key}?full=1":      false,
+		"/things/{key}?also={key}":  false,
+	} {
+		cfg := &httptool.Config{URL: s.URL, Verify: &httptool.Verify{URL: s.URL + url}}
+		_, err := httptool.New("pay.refund", host.Contract{Effect: host.Verify}, cfg, nil)
+		if refused != (err != nil) || err != nil && !strings.Contains(err.Error(), `write both, as in applied = "size(response.data) >= 1"`) {
+			t.Errorf("%s: %v", url, err)
+		}
+		cfg.Verify.Applied, cfg.Verify.Absent = "size(response) >= 1", "size(response) == 0"
+		cfg.Allow = []string{"private"}
+		tool := build(t, host.Contract{Effect: host.Verify}, cfg, nil)
+		if v := tool.(host.Verifier).Verify(t.Context(), call(`{"order":1}`)); v.Kind != host.Absent {
+			t.Errorf("%s: %+v", url, v)
+		}
+	}
+}
+
 // The query is a GET by key with the tool's headers, and announces no sending.
 func TestWhatIsAsked(t *testing.T) {
 	t.Parallel()
 	url, got := recorder(t)
 	tool := toward(t, host.Verify, url, httptool.Config{
 		URL: "/orders/{order}/holds", Headers: map[string]string{"Authorization": "Bearer {secret.token}"},
-		Verify: &httptool.Verify{URL: "/orders/{order}/holds?key={key}"},
+		Verify: &httptool.Verify{URL: "/orders/{order}/holds?key={key}", Applied: "true", Absent: "false"},
 	})
 	c := call(`{"order":"a/b","n":1}`)
 	c.Sent = func() { t.Error("Sent was called") }

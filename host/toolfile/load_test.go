@@ -220,6 +220,7 @@ func TestMistakesAreNamedWithTheirPlace(t *testing.T) {
 		{"a status twice", tool(url, `answer = { applied = [409], unknown = [409] }`), `tools.toml:5:29: answer.unknown: 409 is also under applied`},
 		{"a status that is none", tool(url, `answer = { applied = [42] }`), `tools.toml:5:12: answer.applied: 42 is no HTTP status`},
 		{"a query without the key", tool(url, `verify = { url = "https://x.example/a" }`), `tools.toml:5:12: verify.url: must have {key}: the receiver is asked what became of one call, by its key`},
+		{"a query for a list without conditions", tool(url, `verify = { url = "https://x.example/a?key={key}" }`), `tools.toml:5:1: verify.applied: is missing, and so is verify.absent: ?key={key} asks for a list, and 200 with an empty one would pass for applied; write both, as in applied = "size(response.data) >= 1" and absent = "size(response.data) == 0" (size(response) if the list has no name). Only for a {key} in the path do 2xx and 404 stand for them`},
 		{"half a condition", tool(url, `verify = { url = "https://x.example/{key}", applied = "true" }`), `tools.toml:5:45: verify.applied: needs verify.absent beside it; if there is no such answer, write absent = "false"`},
 		{"a compensation by nothing", tool(url, `compensate = { request = { a = "receipt.id" } }`), `tools.toml:5:1: compensation: "" cannot be the name of a tool ([a-z0-9_.-]{1,64})`},
 		{"a secret from nowhere", "pawl = 1\n[secret]\ntok = {}\n", `tools.toml:3:1: secret tok needs exactly one of env = "NAME" and file = "PATH"`},
