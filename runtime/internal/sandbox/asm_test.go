@@ -35,6 +35,7 @@ type program struct {
 	imports   []function
 	functions []function
 	start     string // the export that is also the start function
+	tables    []string
 	memory    string // the memory section's content
 	noMemory  bool   // the memory is not exported
 	data      string // at address 0
@@ -136,6 +137,9 @@ func (p program) bytes() []byte {
 	}
 	out := header + section(1, vector(signatures...)) +
 		section(2, uleb(len(imports)+p.rawCount)+strings.Join(imports, "")+p.rawImport) + section(3, vector(types...))
+	if p.tables != nil {
+		out += section(4, vector(p.tables...))
+	}
 	if p.memory != "" {
 		out += section(5, p.memory)
 	}

@@ -36,6 +36,7 @@ const (
 	ModuleBadExport      = "bad_export"      // a known export of another shape
 	ModuleUnknownImport  = "unknown_import"  // something that the sandbox does not offer
 	ModuleMemory         = "memory_limit"    // it starts with more memory than allowed
+	ModuleTables         = "table_limit"     // it has more tables, or larger ones, than allowed
 	ModuleDigest         = "digest"          // the bytes are not those of the digest
 	ModuleBadDescription = "bad_description" // what it says of itself cannot be read
 )

@@ -1,6 +1,10 @@
 package sandbox
 
-import "github.com/pawl-dev/pawl/host/abi"
+import (
+	"time"
+
+	"github.com/pawl-dev/pawl/host/abi"
+)
 
 // Semantics is the number of the sandbox semantics: everything that a guest
 // could notice and that is not in its module, its input or its results. It is
@@ -14,6 +18,10 @@ const (
 	DefaultMemoryPages = 2048
 	// MaxMemoryPages is the most that core WebAssembly can address: 4 GiB.
 	MaxMemoryPages = 65536
+	// MaxTables and MaxTableEntries limit the tables of a module, which are not
+	// in its memory: an entry takes 8 bytes, so 8 MiB. Growing fails beyond.
+	MaxTables       = 1000
+	MaxTableEntries = 1 << 20
 	// MaxPayload is the largest body of a request, a reply, an input or an
 	// output, in bytes.
 	MaxPayload = 8 << 20
@@ -21,12 +29,15 @@ const (
 	MaxFailure = 64 << 10
 )
 
+// DescribeLimit is how long pawl_describe may take.
+const DescribeLimit = 5 * time.Second
+
 // Limits of the log of one entry, which a guest cannot notice.
 const (
 	// MaxLogLine is where a line is cut, in bytes.
 	MaxLogLine = 8 << 10
-	// MaxLogBytes is what one entry may log; the rest is dropped, and one line
-	// says so.
+	// MaxLogBytes is what one entry may log, line ends counted; the rest is
+	// dropped, and one line says so. Of one write no more is looked at.
 	MaxLogBytes = 1 << 20
 )
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -37,6 +38,7 @@ func TestModulesThatAreRefused(t *testing.T) {
 	export := func(name string, sig shape, code string) string {
 		return with(func(p *program) { p.functions = append(p.functions, function{export: name, shape: sig, code: code}) })
 	}
+	tables := func(tables ...string) string { return with(func(p *program) { p.tables = tables }) }
 	for name, row := range map[string]struct{ wasm, code, text string }{
 		"nothing":                        {"", sandbox.ModuleInvalid, "not a WebAssembly module"},
 		"a shell script":                 {"#!/bin/sh\necho", sandbox.ModuleInvalid, "not a WebAssembly module"},
@@ -54,6 +56,13 @@ func TestModulesThatAreRefused(t *testing.T) {
 		"a memory that is not exported":  {with(func(p *program) { p.noMemory = true }), sandbox.ModuleNoMemory, "memory"},
 		"a shared memory":                {with(func(p *program) { p.memory = "\x01\x03\x01\x01" }), sandbox.ModuleThreads, "threads"},
 		"a memory of over 4 GiB":         {with(func(p *program) { p.memory = "\x01\x00" + uleb(65537) }), sandbox.ModuleMemory, "65537"},
+		"a table of too many entries":    {tables(functionTable(sandbox.MaxTableEntries + 1)), sandbox.ModuleTables, "1048577"},
+		"tables of too many entries":     {tables(functionTable(600_000), functionTable(600_000)), sandbox.ModuleTables, "1200000"},
+		"too many tables":                {tables(slices.Repeat([]string{functionTable(0)}, 1001)...), sandbox.ModuleTables, "1001"},
+		"a table with an initial value":  {tables("\x40\x00" + functionTable(1) + "\xd0\x70" + opEnd), sandbox.ModuleInvalid, "a feature that is off"},
+		"a table of a type to come":      {tables("\x63\x70\x00\x01"), sandbox.ModuleInvalid, "a feature that is off"},
+		"a shared table":                 {tables("\x70\x03\x01\x01"), sandbox.ModuleInvalid, "a feature that is off"},
+		"a table that ends below":        {tables("\x70\x01\x02\x01"), sandbox.ModuleInvalid, "maximum"},
 		"an unknown function of ours":    {imports(abi.Module, "sleep", shapeNone), sandbox.ModuleUnknownImport, `"sleep"`},
 		"call with other parameters":     {imports(abi.Module, abi.FuncCall, shapeTake), sandbox.ModuleUnknownImport, `"call"`},
 		"an unknown function of WASI":    {imports("wasi_snapshot_preview1", "fork", shapeNone), sandbox.ModuleUnknownImport, `"fork"`},
@@ -306,5 +315,40 @@ func TestMinMemoryPages(t *testing.T) {
 		if _, err := m.Enter(t.Context(), &b.Entry); (err == nil) != works {
 			t.Errorf("limit of %d pages: %v", pages, err)
 		}
+	}
+}
+
+// functionTable is a table of functions without a greatest size.
+func functionTable(entries int) string { return "\x70\x00" + uleb(entries) }
+
+// Seen red with the module compiled as it came.
+func TestTablesDoNotGrowOutOfBounds(t *testing.T) {
+	t.Parallel()
+	grow := func(table, entries uint32) string {
+		return "\xd0\x70" + constant(entries) + "\xfc\x0f" + uleb(int(table))
+	}
+	result := func(want uint32) string { return constant(want) + "\x47\x04\x40" + opUnreachable + opEnd } // if other: trap
+	const refused = 0xffffffff
+	for name, row := range map[string]struct {
+		tables []string
+		code   string
+	}{
+		"one, as far as it may":          {[]string{functionTable(1)}, grow(0, sandbox.MaxTableEntries-1) + result(1) + grow(0, 1) + result(refused)},
+		"one, too far":                   {[]string{functionTable(1)}, grow(0, sandbox.MaxTableEntries) + result(refused)},
+		"one with a greatest size above": {[]string{"\x70\x01\x01" + uleb(1<<31)}, grow(0, sandbox.MaxTableEntries) + result(refused)},
+		"one with a greatest size below": {[]string{"\x70\x01\x01\x03"}, grow(0, 3) + result(refused) + grow(0, 2) + result(1)},
+		"two share what is left": {
+			[]string{functionTable(sandbox.MaxTableEntries - 10), functionTable(0)},
+			grow(0, 6) + result(refused) + grow(1, 6) + result(refused) + grow(0, 5) + result(sandbox.MaxTableEntries-10) + grow(1, 5) + result(0),
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := guestProgram(row.code + done)
+			p.tables = row.tables
+			if _, err := load(t, open(t, nil), p.bytes()).Enter(t.Context(), &newBench("s", `null`).Entry); err != nil {
+				t.Error(err)
+			}
+		})
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 )
 
@@ -15,9 +16,12 @@ type wasmFile struct {
 	shared      bool   // a memory is shared between threads
 	minPages    uint32 // the memory at the start
 	description []byte // the custom section; nil if there is none
-	// code is the module without that section: what a build appends says
-	// nothing to the compiler, and must not cost a second compilation.
+	// code is what is compiled: the module without that section, since what a
+	// build appends says nothing to the compiler and must not cost a second
+	// compilation, and with tables that cannot grow out of bounds.
 	code []byte
+
+	tableEntries uint64 // of all tables at the start
 }
 
 type wasmImport struct {
@@ -41,6 +45,7 @@ func (i wasmImport) String() string {
 const (
 	sectionCustom = 0
 	sectionImport = 2
+	sectionTable  = 4
 	sectionMemory = 5
 )
 
@@ -59,25 +64,37 @@ func parseWasm(wasm []byte, descriptionSection string) (*wasmFile, error) {
 		return nil, &ModuleError{ModuleInvalid, fmt.Sprintf("its format version is %d; only 1 exists", version)}
 	}
 	f := &wasmFile{code: wasm}
+	rewritten := false
 	for r := (reader{rest: wasm[8:]}); len(r.rest) > 0; {
 		begin, described := len(wasm)-len(r.rest), f.description != nil
 		id := r.byte()
-		body := reader{rest: r.bytes()}
+		content := r.bytes()
 		if r.bad {
 			return nil, &ModuleError{ModuleInvalid, "its sections cannot be read: " + errShort.Error()}
 		}
-		f.section(id, &body, descriptionSection)
-		if body.bad {
-			return nil, &ModuleError{ModuleInvalid, fmt.Sprintf("its section %d cannot be read: %v", id, errShort)}
+		raw := wasm[begin : len(wasm)-len(r.rest)]
+		code, err := f.section(id, raw, content, descriptionSection)
+		if err != nil {
+			return nil, err
 		}
 		if f.description != nil && !described {
-			f.code = slices.Concat(wasm[:begin], r.rest)
+			code = nil
+		}
+		if !rewritten && !bytes.Equal(code, raw) {
+			f.code, rewritten = slices.Clone(wasm[:begin]), true
+		}
+		if rewritten {
+			f.code = append(f.code, code...)
 		}
 	}
 	return f, nil
 }
 
-func (f *wasmFile) section(id byte, r *reader, descriptionSection string) {
+// section reads a section and returns what is compiled in its place, raw itself
+// for most. The error is a *ModuleError.
+func (f *wasmFile) section(id byte, raw, content []byte, descriptionSection string) (code []byte, err error) {
+	r := &reader{rest: content}
+	code = raw
 	switch id {
 	case sectionCustom:
 		if name := r.bytes(); string(name) == descriptionSection && f.description == nil {
@@ -86,14 +103,20 @@ func (f *wasmFile) section(id byte, r *reader, descriptionSection string) {
 	case sectionImport:
 		for n := r.uint(); n > 0 && !r.bad; n-- {
 			if !f.importEntry(r) {
-				return
+				return code, nil
 			}
 		}
+	case sectionTable:
+		code, err = f.tableSection(r)
 	case sectionMemory:
 		for n := r.uint(); n > 0 && !r.bad; n-- {
 			f.memory(r)
 		}
 	}
+	if r.bad {
+		err = &ModuleError{ModuleInvalid, fmt.Sprintf("its section %d cannot be read: %v", id, errShort)}
+	}
+	return code, err
 }
 
 // importEntry reports whether it knows the import's kind. What follows an
@@ -106,7 +129,7 @@ func (f *wasmFile) importEntry(r *reader) bool {
 		r.uint()
 	case 1:
 		r.byte()
-		r.limits()
+		r.limits() // a module that imports a table is refused
 	case 2:
 		f.memory(r)
 	case 3:
@@ -119,7 +142,7 @@ func (f *wasmFile) importEntry(r *reader) bool {
 }
 
 func (f *wasmFile) memory(r *reader) {
-	flags, lowest := r.limits()
+	flags, lowest, _ := r.limits()
 	f.shared = f.shared || flags&2 != 0
 	f.minPages = max(f.minPages, lowest)
 }
@@ -163,11 +186,13 @@ func (r *reader) bytes() []byte {
 	return b
 }
 
-func (r *reader) limits() (flags byte, lowest uint32) {
+// limits reads a least and a greatest size; the latter is the largest number if
+// there is none.
+func (r *reader) limits() (flags byte, lowest, highest uint32) {
 	flags = r.byte()
-	lowest = r.uint()
+	lowest, highest = r.uint(), math.MaxUint32
 	if flags&1 != 0 {
-		r.uint()
+		highest = r.uint()
 	}
-	return flags, lowest
+	return flags, lowest, highest
 }
