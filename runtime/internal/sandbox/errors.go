@@ -96,6 +96,9 @@ func (e *Bug) Error() string { return fmt.Sprintf("sandbox: bug in a host functi
 // panicked.
 var errNotMade = errors.New("sandbox: preparing a module failed")
 
+// errDescribeSlow is the cause that ends a description which takes too long.
+var errDescribeSlow = errors.New("sandbox: the time for a description is over")
+
 // ended is the error of an entry whose context ended.
 func ended(ctx context.Context) error {
 	return fmt.Errorf("sandbox: guest stopped: %w", context.Cause(ctx))

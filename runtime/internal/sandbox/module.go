@@ -128,7 +128,8 @@ func (m *Module) tooMuchMemory(pages uint32) error {
 
 // Describe returns what the module says of itself: what the custom section
 // says, else what pawl_describe puts out; nil if it has neither. The error is a
-// *ModuleError if that cannot be read, else as that of [Module.Enter].
+// *ModuleError if that cannot be read or takes longer than [DescribeLimit],
+// else as that of [Module.Enter].
 func (m *Module) Describe(ctx context.Context) (*abi.Description, error) {
 	text := m.file.description
 	if text == nil {
@@ -148,7 +149,8 @@ func (m *Module) Describe(ctx context.Context) (*abi.Description, error) {
 }
 
 // DescribeText returns, as it is, what pawl_describe puts out; nil if the
-// module does not export it. A build copies it into the custom section.
+// module does not export it. A build copies it into the custom section. Errors
+// are those of [Module.Describe].
 func (m *Module) DescribeText(ctx context.Context) ([]byte, error) {
 	if !m.describe {
 		return nil, nil
@@ -166,8 +168,12 @@ func (m *Module) describeItself(ctx context.Context) ([]byte, error) {
 		Start:  time.Unix(0, 0),
 		Random: func(int) (zero [32]byte) { return zero },
 	})
-	exit, err := m.enter(ctx, in, max(DefaultMemoryPages, m.file.minPages), abi.ExportDescribe)
+	limited, cancel := context.WithTimeoutCause(ctx, m.sandbox.describeLimit, errDescribeSlow)
+	defer cancel()
+	exit, err := m.enter(limited, in, max(DefaultMemoryPages, m.file.minPages), abi.ExportDescribe)
 	switch {
+	case errors.Is(err, errDescribeSlow):
+		return nil, &ModuleError{ModuleBadDescription, fmt.Sprintf("%s did not end within %v; it should only put out a text", abi.ExportDescribe, m.sandbox.describeLimit)}
 	case err != nil:
 		return nil, err
 	case exit.Failure != nil:

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/pawl-dev/pawl/host/abi"
@@ -350,5 +351,24 @@ func TestTablesDoNotGrowOutOfBounds(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// Seen red (it never ended) without the limit.
+func TestDescriptionThatDoesNotEnd(t *testing.T) {
+	t.Parallel()
+	s := open(t, nil)
+	s.SetDescribeLimit(50 * time.Millisecond)
+	p := guestProgram(done)
+	p.functions = append(p.functions, function{export: abi.ExportDescribe, shape: shapeStep, code: opLoop + opAgain + opEnd + constant(0)})
+	m := load(t, s, p.bytes())
+	_, err := m.Describe(t.Context())
+	if refused := new(sandbox.ModuleError); !errors.As(err, &refused) || refused.Code != sandbox.ModuleBadDescription || !strings.Contains(err.Error(), "pawl_describe did not end within 50ms") {
+		t.Errorf("%T: %v", err, err)
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errStopped)
+	if _, err := m.DescribeText(ctx); !errors.Is(err, errStopped) {
+		t.Errorf("stopped by the caller: %v", err)
 	}
 }

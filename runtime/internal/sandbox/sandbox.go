@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"time"
 
 	"github.com/tetratelabs/wazero"
 )
@@ -25,8 +26,10 @@ type Sandbox struct {
 	cache    wazero.CompilationCache
 	cacheDir string // empty for none
 	logger   *slog.Logger
-	modules  memo[string, *Module]
-	engines  memo[uint32, *engine] // by memory limit
+	// describeLimit is DescribeLimit but in tests.
+	describeLimit time.Duration
+	modules       memo[string, *Module]
+	engines       memo[uint32, *engine] // by memory limit
 
 	mu     sync.Mutex // guards closed, and use.Add against Close
 	closed bool
@@ -38,7 +41,7 @@ func New(opts *Options) (*Sandbox, error) {
 	if opts == nil {
 		opts = &Options{}
 	}
-	s := &Sandbox{cache: wazero.NewCompilationCache(), logger: opts.Logger}
+	s := &Sandbox{cache: wazero.NewCompilationCache(), logger: opts.Logger, describeLimit: DescribeLimit}
 	if s.logger == nil {
 		s.logger = slog.New(slog.DiscardHandler)
 	}
