@@ -3,6 +3,7 @@ package httptool
 import (
 	"fmt"
 	"strings"
+	"unicode/utf8"
 )
 
 // FieldError says what is wrong with one field of a [Config].
@@ -28,6 +29,25 @@ type RequestError struct {
 }
 
 func (e *RequestError) Error() string { return e.Tool + ": " + e.Message }
+
+// Requests and answers may have names and lines of megabytes, and messages are
+// recorded.
+const (
+	maxQuoted  = 200  // bytes of a name or a place that a message quotes
+	maxMessage = 1000 // bytes of a message that is not this package's own
+)
+
+// shorten returns at most the first limit bytes of a text from outside. Secrets
+// must have been cut out before: half of one would not be found any more.
+func shorten(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	for limit > 0 && !utf8.RuneStart(s[limit]) {
+		limit--
+	}
+	return s[:limit] + "..."
+}
 
 // failure is why a request brought no answer.
 type failure struct {

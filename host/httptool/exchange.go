@@ -44,7 +44,7 @@ func (t *tool) exchange(ctx context.Context, s *sending, sent func()) (*reply, *
 	resp, err := t.transport.RoundTrip(req.WithContext(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: w.gotConn})))
 	if err != nil {
 		f := t.explain(ctx, err, w.sent.Load())
-		f.message = cut.text(f.message)
+		f.message = shorten(cut.text(f.message), maxMessage)
 		return nil, f
 	}
 	defer resp.Body.Close()
@@ -54,7 +54,7 @@ func (t *tool) exchange(ctx context.Context, s *sending, sent func()) (*reply, *
 	switch {
 	case err != nil:
 		r.cut = t.explain(ctx, err, true)
-		r.cut.message = cut.text("the answer broke off: " + r.cut.message)
+		r.cut.message = shorten(cut.text("the answer broke off: "+r.cut.message), maxMessage)
 		body = nil
 	case len(body) > maxAnswer:
 		r.cut = &failure{sent: true, code: "answer_too_large", message: fmt.Sprintf("the answer is longer than %d bytes and was not read", maxAnswer)}
@@ -129,7 +129,7 @@ func location(h http.Header, cut *cutter) string {
 	if u.Host != "" {
 		text = u.Scheme + "://" + u.Host + u.Path
 	}
-	return cut.text(text)
+	return shorten(cut.text(text), maxQuoted)
 }
 
 func isJSON(contentType string) bool {

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/pawl-dev/pawl/host"
 	"github.com/pawl-dev/pawl/host/abi"
@@ -289,5 +290,45 @@ func TestUnitsAreReadFromTheAnswer(t *testing.T) {
 	s := server(t, says(422, `{"usage":{"total":212},"amount":1}`))
 	if a := toward(t, host.Once, s.URL, httptool.Config{Units: units}).Try(t.Context(), call(`{}`)); a.Units != nil {
 		t.Errorf("a refusal charges %v", a.Units)
+	}
+}
+
+// Whatever a step or a receiver writes, the message about it stays short, and
+// no part of a secret is left where it ends.
+// Seen red with each of the bounds removed, and with the bound before the cut.
+func TestMessagesAreShort(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("é", 100_000)
+	secret := strings.Repeat("x", 150) + "s3cr3t-value"
+	for _, row := range []struct{ name, raw, request, want string }{
+		{"a field that would be lost", "", `{"` + long + `":1}`, "would be lost"},
+		{"a redirect far away", "HTTP/1.1 302 Found\r\nLocation: /" + long + "\r\nContent-Length: 0\r\n\r\n", `{}`, "led to"},
+		{"a redirect with a secret", "HTTP/1.1 302 Found\r\nLocation: /" + strings.Repeat("y", 60) + secret + "\r\nContent-Length: 0\r\n\r\n", `{}`, "[secret token]"},
+		{"an answer that is no HTTP", "HTTP/1.1 " + long + "\r\n\r\n", `{}`, "connection broke"},
+		{"an answer that ends as no HTTP", "HTTP/1.1 200 OK\r\nTrailer: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n" + long[:3000] + "\r\n\r\n", `{}`, "broke off"},
+		{"a verdict about a name that is not there", "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n" + `{"a":"` + long + `"}`, `{}`, "no such key"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			t.Parallel()
+			url := rawServer(t, func(conn net.Conn) {
+				readRequest(conn)
+				_, _ = conn.Write([]byte(row.raw))
+			})
+			cfg := &httptool.Config{
+				URL: url, Method: "DELETE", Allow: []string{"private"}, Headers: map[string]string{"A": "{secret.token}"},
+				Verify: &httptool.Verify{URL: url + "/{key}", Applied: "response[response.a] == 1", Absent: "false"},
+			}
+			tool := build(t, host.Contract{}, cfg, values("token", secret))
+			a := tool.Try(t.Context(), call(row.request))
+			v := tool.(host.Verifier).Verify(t.Context(), call(`{}`))
+			for _, message := range []string{a.Message, v.Message} {
+				if len(message) > 1100 || !utf8.ValidString(message) || strings.Contains(message, "xxxx") {
+					t.Errorf("%d bytes: %.300q", len(message), message)
+				}
+			}
+			if !strings.Contains(a.Message+v.Message, row.want) {
+				t.Errorf("%.300q and %.300q say nothing of %q", a.Message, v.Message, row.want)
+			}
+		})
 	}
 }

@@ -141,6 +141,7 @@ func (f fields) allUsed(method string, names []string) error {
 			return first == field
 		})
 		if !used {
+			field = shorten(field, maxQuoted)
 			return fmt.Errorf("the field %s would be lost: a %s has no body, and the url has no {%s}", field, method, field)
 		}
 	}

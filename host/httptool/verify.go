@@ -64,7 +64,7 @@ func (t *askable) decide(r *reply) host.Verdict {
 	applied, absent, err := t.ask(r.response)
 	switch {
 	case err != nil:
-		return host.Verdict{Code: "verify_failed", Message: err.Error()}
+		return host.Verdict{Code: "verify_failed", Message: shorten(err.Error(), maxMessage)}
 	case applied && absent:
 		return host.Verdict{Code: "verify_unclear", Message: "the verify query's answer is both applied and absent"}
 	case absent:
