@@ -73,7 +73,6 @@ func inChild(t *testing.T, cache string) (requests []string) {
 	return requests
 }
 
-// TODO
 // Seen red with the system's wall clock, with its monotonic clock, and with
 // random numbers that are not of the entry's keys.
 func TestSameStepMakesIdenticalRequests(t *testing.T) {

@@ -94,7 +94,6 @@ func TestLogIsBounded(t *testing.T) {
 	}
 }
 
-// TODO
 // A guest of 32 MiB that allocates 70 MiB in small pieces needs its collector.
 // Seen red with clocks that move ten milliseconds per reading.
 func TestMillionSmallAllocationsSurvive(t *testing.T) {

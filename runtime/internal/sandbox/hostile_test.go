@@ -1,8 +1,10 @@
 package sandbox_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 
@@ -257,4 +259,50 @@ func FuzzHostFunctions(f *testing.F) {
 			}
 		}
 	})
+}
+
+// Seen red without the cut: all the memory was looked at.
+func TestHugeLogIsCut(t *testing.T) {
+	t.Parallel()
+	const pages = 64
+	fill := constant(0) + constant('\n') + constant(pages<<16) + "\xfc\x0b\x00" // memory.fill
+	write := constant(2) + constant(outputAt) + constant(1) + constant(outputAt+8) + callTo(fnFirst) + opDrop
+	span := constant(outputAt) + constant(1<<12) + "\x36\x00\x00" + constant(outputAt+4) + constant(pages<<16-1<<12) + "\x36\x00\x00"
+	for name, code := range map[string]string{
+		"put":    fill + strings.Repeat(hostPut(abi.PutInfo, 0, pages<<16), 2),
+		"stderr": fill + span + write + write,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := guestProgram(code + constant(outputAt) + constant('1') + "\x36\x00\x00" + hostPut(abi.PutOutput, outputAt, 1) + constant(0))
+			p.imports = append(p.imports, function{module: "wasi_snapshot_preview1", export: "fd_write", shape: shapePoll})
+			p.memory = "\x01\x00" + uleb(pages)
+			b := newBench("s", `null`)
+			if _, err := load(t, open(t, nil), p.bytes()).Enter(t.Context(), &b.Entry); err != nil {
+				t.Fatal(err)
+			}
+			if len(b.lines) != 1 || !strings.Contains(b.lines[0], "limit") {
+				t.Errorf("%.200q; want the one line that says so", b.lines)
+			}
+		})
+	}
+}
+
+// Seen red without the look at the context.
+func TestWritingEndsWithTheContext(t *testing.T) {
+	t.Parallel()
+	// Three pieces of two bytes each in one write.
+	code := constant(2) + constant(outputAt) + constant(3) + constant(outputAt+40) + callTo(fnFirst) + opDrop + done
+	p := guestProgram(code)
+	p.imports = append(p.imports, function{module: "wasi_snapshot_preview1", export: "fd_write", shape: shapePoll})
+	const piece = "\x00\x00\x00\x00\x02\x00\x00\x00" // two bytes at 0
+	p.data = place(map[int]string{0: "x\n", outputAt: piece + piece + piece})
+	m := load(t, open(t, nil), p.bytes())
+	ctx, cancel := context.WithCancelCause(t.Context())
+	b := newBench("s", `null`)
+	lines := 0
+	b.Log = func(slog.Level, string) { lines++; cancel(errStopped) }
+	if _, err := m.Enter(ctx, &b.Entry); !errors.Is(err, errStopped) || lines != 1 {
+		t.Errorf("%d lines, %v", lines, err)
+	}
 }

@@ -50,7 +50,7 @@ func newInstance(target phase, e *Entry) *instance {
 
 // run executes the guest from its instantiation to the end of the export.
 func (in *instance) run(ctx context.Context, runtime wazero.Runtime, compiled wazero.CompiledModule, export string) (code uint32, err error) {
-	module, err := runtime.InstantiateModule(ctx, compiled, in.config())
+	module, err := runtime.InstantiateModule(ctx, compiled, in.config(ctx))
 	if err != nil {
 		return 0, err
 	}
@@ -69,8 +69,20 @@ func (in *instance) run(ctx context.Context, runtime wazero.Runtime, compiled wa
 	return api.DecodeU32(results[0]), nil
 }
 
-// config is the guest's WASI.
-func (in *instance) config() wazero.ModuleConfig {
+// config is the guest's WASI. wazero gives its streams no context, and one call
+// of a guest may write or read often: each looks at ctx.
+func (in *instance) config(ctx context.Context) wazero.ModuleConfig {
+	guarded := func(f func(p []byte)) stream {
+		return func(p []byte) {
+			in.guard(func() error {
+				if ctx.Err() != nil {
+					return ended(ctx)
+				}
+				f(p)
+				return nil
+			})
+		}
+	}
 	return wazero.NewModuleConfig().
 		WithName("").         // instances have no name, so that there can be many
 		WithStartFunctions(). // _initialize is called above, _start never
@@ -78,9 +90,9 @@ func (in *instance) config() wazero.ModuleConfig {
 		WithNanotime(in.clock.nanotime, clockStep).
 		WithNanosleep(in.clock.sleep).
 		WithOsyield(func() {}).
-		WithRandSource(stream(func(p []byte) { in.guard(func() error { in.random.read(p); return nil }) })).
-		WithStdout(stream(func(p []byte) { in.guard(func() error { in.log.stdout(p); return nil }) })).
-		WithStderr(stream(func(p []byte) { in.guard(func() error { in.log.stderr(p); return nil }) }))
+		WithRandSource(guarded(in.random.read)).
+		WithStdout(guarded(in.log.stdout)).
+		WithStderr(guarded(in.log.stderr))
 }
 
 // stream is a reader and a writer that always handles all bytes.

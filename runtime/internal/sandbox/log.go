@@ -16,10 +16,21 @@ type guestLog struct {
 }
 
 func (l *guestLog) stdout(p []byte) {
-	l.out.write(p, func(line []byte) { l.line(slog.LevelInfo, line) })
+	l.bounded(p, func(p []byte) { l.out.write(p, func(line []byte) { l.line(slog.LevelInfo, line) }) })
 }
 
-func (l *guestLog) stderr(p []byte) { l.err.write(p, l.stderrLine) }
+func (l *guestLog) stderr(p []byte) {
+	l.bounded(p, func(p []byte) { l.err.write(p, l.stderrLine) })
+}
+
+// bounded hands on as much of what is logged at once as an entry may log: a
+// guest can name all its memory, and nothing could interrupt looking at it.
+func (l *guestLog) bounded(p []byte, write func(p []byte)) {
+	write(p[:min(len(p), MaxLogBytes)])
+	if len(p) > MaxLogBytes {
+		l.fill()
+	}
+}
 
 func (l *guestLog) stderrLine(line []byte) {
 	l.tail.add(clean(line))
@@ -28,10 +39,15 @@ func (l *guestLog) stderrLine(line []byte) {
 
 // put logs a text as one or more lines.
 func (l *guestLog) put(level slog.Level, text []byte) {
-	var b lineBuffer
+	if l.full {
+		return
+	}
 	emit := func(line []byte) { l.line(level, line) }
-	b.write(text, emit)
-	b.flush(emit)
+	l.bounded(text, func(text []byte) {
+		var b lineBuffer
+		b.write(text, emit)
+		b.flush(emit)
+	})
 }
 
 // flush logs lines that were left unfinished.
@@ -45,14 +61,21 @@ func (l *guestLog) line(level slog.Level, line []byte) {
 	if l.sink == nil || l.full {
 		return
 	}
-	if l.used += len(line); l.used > MaxLogBytes {
-		l.full = true
-		l.sink(slog.LevelWarn, "the log limit of this step is reached; further lines are dropped")
+	if l.used += len(line) + 1; l.used > MaxLogBytes { // with its end: empty lines are work too
+		l.fill()
 		return
 	}
 	if text := clean(line); text != "" {
 		l.sink(level, text)
 	}
+}
+
+// fill ends the log and says so, once.
+func (l *guestLog) fill() {
+	if !l.full && l.sink != nil {
+		l.sink(slog.LevelWarn, "the log limit of this step is reached; further lines are dropped")
+	}
+	l.full = true
 }
 
 // clean makes a line safe to show: valid text without control characters,
