@@ -57,7 +57,12 @@ const slowBuild = 2 * time.Second
 // A module without Go sources must lie in dir already and stays as it is; so
 // does a built one on a machine without Go.
 func buildModules(ctx context.Context, g *Globals, dir, out string) ([]builtModule, error) {
-	folder, err := readFolder(dir)
+	root, err := openFolder(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	folder, err := readFolder(root)
 	if err != nil {
 		return nil, err
 	}
@@ -80,22 +85,36 @@ func buildModules(ctx context.Context, g *Globals, dir, out string) ([]builtModu
 	return modules, nil
 }
 
-// readFolder reads a workflow's folder.
-func readFolder(dir string) (*pawl.Folder, error) {
-	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		return nil, &problem{
-			Code: "no_such_folder", Message: fmt.Sprintf("there is no folder %s", dir),
-			Hint: "give the folder that has the workflow.toml", Status: statusUsage,
-		}
+// openFolder opens a workflow's folder. Nothing outside it is read through what
+// it returns, wherever links in it lead: the files become part of the run, and
+// the folder may be somebody else's.
+func openFolder(dir string) (*os.Root, error) {
+	root, err := os.OpenRoot(dir)
+	if err == nil {
+		return root, nil
 	}
-	folder, err := pawl.ReadFolder(os.DirFS(dir))
-	if errors.Is(err, fs.ErrNotExist) || err != nil && !exists(filepath.Join(dir, "workflow.toml")) {
+	return nil, &problem{
+		Code: "no_such_folder", Message: fmt.Sprintf("there is no folder %s that can be read: %v", dir, err),
+		Hint: "give the folder that has the workflow.toml", Status: statusUsage,
+	}
+}
+
+// readFolder reads a workflow's folder, which must stay open for as long as the
+// result is used.
+func readFolder(root *os.Root) (*pawl.Folder, error) {
+	folder, err := pawl.ReadFolder(root.FS())
+	if errors.Is(err, fs.ErrNotExist) || err != nil && !exists(filepath.Join(root.Name(), "workflow.toml")) {
 		return nil, &problem{
-			Code: "no_workflow", Message: fmt.Sprintf("the folder %s has no workflow.toml", dir),
+			Code: "no_workflow", Message: fmt.Sprintf("the folder %s has no workflow.toml", root.Name()),
 			Hint: "give the folder that has one, such as pawl run examples/refund", Status: statusUsage,
 		}
 	}
-	return folder, err
+	return folder, invalidFolder(err)
+}
+
+// invalidFolder is what is wrong with a workflow's folder.
+func invalidFolder(err error) error {
+	return otherwise(err, "invalid_workflow", "mend the workflow, then repeat the command; a link in its folder may not lead out of it", statusUsage)
 }
 
 func exists(path string) bool {

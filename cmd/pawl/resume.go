@@ -67,7 +67,12 @@ func (c *resumeCommand) refused(err error, before *pawl.Checkpoint, missing erro
 // compare says so if the folder holds other code than the run is pinned to.
 // Nothing about the folder keeps the run from going on.
 func (f *following) compare(ctx context.Context, c *pawl.Checkpoint) {
-	folder, err := readFolder(f.dir)
+	root, err := openFolder(f.dir)
+	if err != nil {
+		return
+	}
+	defer root.Close()
+	folder, err := readFolder(root)
 	if err != nil || folder.Name != c.Workflow.Name {
 		return
 	}

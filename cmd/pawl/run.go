@@ -39,9 +39,9 @@ func (c *runCommand) Run(ctx context.Context, g *Globals) (err error) {
 		return err
 	}
 	defer w.close(&err)
-	workflow, err := w.Deploy(ctx, os.DirFS(c.Dir))
+	workflow, err := w.deploy(ctx, c.Dir)
 	if err != nil {
-		return otherwise(err, "invalid_workflow", "mend the workflow, then repeat the command", statusUsage)
+		return err
 	}
 	run, err := pawl.Start(ctx, workflow, c.ID, input, nil)
 	if err != nil {
@@ -61,6 +61,17 @@ func (c *runCommand) Run(ctx context.Context, g *Globals) (err error) {
 		return err
 	}
 	return f.end(after, after)
+}
+
+// deploy makes the folder's workflow known to the engine.
+func (w *workplace) deploy(ctx context.Context, dir string) (*pawl.Workflow, error) {
+	root, err := openFolder(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	workflow, err := w.Deploy(ctx, root.FS())
+	return workflow, invalidFolder(err)
 }
 
 // input reads the run's input.
