@@ -15,12 +15,15 @@ import (
 // there. One process at a time can have it open: for another one Open fails at
 // once with a [LockedError]. Opts may be nil.
 //
+// Open reads all tables of the store. If one is damaged it changes nothing and
+// fails with a [DamageError].
+//
 // A store that returned [ErrStoreBroken] is opened again with Open after its
 // Close.
 func Open(dir string, opts *Options) (Store, error) {
 	o := opts.withDefaults()
-	lock, err := openDir(dir)
-	if errors.Is(err, ErrStoreLocked) {
+	lock, err := openDir(dir, badgerOptions(dir, o))
+	if errors.Is(err, ErrStoreLocked) || errors.Is(err, ErrCorrupt) {
 		return nil, err
 	}
 	if err != nil {
@@ -33,8 +36,8 @@ func Open(dir string, opts *Options) (Store, error) {
 	return newBadgerStore(lock, db, o), nil
 }
 
-// openDir makes and locks the directory and prepares it for Badger.
-func openDir(dir string) (*dirLock, error) {
+// openDir makes and locks the directory, checks it and prepares it for Badger.
+func openDir(dir string, opts badger.Options) (*dirLock, error) {
 	if err := makeDir(dir); err != nil {
 		return nil, err
 	}
@@ -42,7 +45,11 @@ func openDir(dir string) (*dirLock, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := removeEmptyLogs(dir); err != nil {
+	err = checkTables(dir, opts)
+	if err == nil {
+		err = removeEmptyLogs(dir)
+	}
+	if err != nil {
 		return nil, errors.Join(err, lock.release())
 	}
 	return lock, nil

@@ -47,7 +47,7 @@ func (e *LockedError) Error() string {
 // Is reports whether target is [ErrStoreLocked].
 func (e *LockedError) Is(target error) bool { return target == ErrStoreLocked }
 
-// ErrCorrupt is matched by a [CorruptError].
+// ErrCorrupt is matched by a [CorruptError] and a [DamageError].
 var ErrCorrupt = errors.New("kv: corrupt record")
 
 // CorruptError is returned when what is stored under a key cannot be what was
@@ -64,3 +64,19 @@ func (e *CorruptError) Error() string {
 
 // Is reports whether target is [ErrCorrupt].
 func (e *CorruptError) Is(target error) bool { return target == ErrCorrupt }
+
+// DamageError is returned by [Open] when a file of the store cannot be what was
+// written there. Nothing in the directory was changed. It matches [ErrCorrupt].
+type DamageError struct {
+	// File is the file's path.
+	File   string
+	Reason string
+}
+
+func (e *DamageError) Error() string {
+	return fmt.Sprintf("kv: %s is damaged: %s; the store was not opened and nothing was changed: "+
+		"keep the directory as it is and restore it from a copy", e.File, e.Reason)
+}
+
+// Is reports whether target is [ErrCorrupt].
+func (e *DamageError) Is(target error) bool { return target == ErrCorrupt }
