@@ -165,10 +165,14 @@ func (c *committer) merge(queue []*pending, number uint64) (count int, err error
 			break
 		}
 		p.err = c.meets(txn, p.batch.Requirements)
-		if p.err != nil {
+		if errors.Is(p.err, ErrRequirement) {
 			continue
 		}
-		if err := p.apply(txn); err != nil {
+		if err = p.err; err == nil {
+			err = p.apply(txn)
+		}
+		if err != nil {
+			// Later batches of this writer count on this one.
 			return count + 1, c.store.poison(err)
 		}
 		changes = changes || len(p.sealed) > 0

@@ -22,7 +22,8 @@ var (
 	// ErrClosed is returned when the store has been closed.
 	ErrClosed = errors.New("kv: store closed")
 	// ErrStoreBroken is returned by everything after a commit failed for
-	// another reason than a requirement: what is on the disk is not known, so
+	// another reason than a requirement: what is on the disk is not known, or
+	// whether a requirement held (a [CorruptError] is then in the chain), so
 	// nothing may be sent or told any more. Close the store and open it again.
 	ErrStoreBroken = errors.New("kv: store broken by a failed commit; close and open it again")
 	// ErrStoreLocked is matched by a [LockedError].

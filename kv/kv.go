@@ -21,7 +21,11 @@ type Store interface {
 	// at all. The batch and its bytes belong to the store from then on.
 	//
 	// A batch whose requirement does not hold changes nothing and fails with
-	// [ErrRequirement].
+	// [ErrRequirement]; one that is too large fails at once with
+	// [ErrBatchTooLarge]. Later batches of the writer are applied all the same:
+	// one that must not land without it has to require something that it
+	// writes, as those of a [Chain] do. Any other error breaks the store, so
+	// that no later batch lands.
 	Commit(b *Batch) Pending
 
 	// Exclusive reports whether this process alone can use the store, so that
@@ -62,8 +66,9 @@ type Range struct {
 // Pending is a batch on its way to the disk.
 type Pending interface {
 	// Wait is the durable barrier: when it returns nil, the batch and all
-	// earlier batches of its writer are durable. It asks the store to write
-	// now. It returns ctx's error if ctx ends first; the batch stays queued.
+	// earlier batches of its writer are durable, except those that failed with
+	// [ErrRequirement] or [ErrBatchTooLarge]. It asks the store to write now. It
+	// returns ctx's error if ctx ends first; the batch stays queued.
 	Wait(ctx context.Context) error
 
 	// Done is closed when the batch is durable or has failed. Unlike Wait it

@@ -227,27 +227,57 @@ func TestPanicOfAReadPoisonsTheHandle(t *testing.T) {
 	}
 }
 
-func TestUnknownReadErrorFailsTheBatchAlone(t *testing.T) {
+// Whether the requirement held is not known, and the batches behind count on
+// this one: nothing of the merge may land, nor anything later.
+//
+// Seen red with the error told to the batch alone: those behind it landed.
+func TestUnreadableRequirementPoisonsTheHandle(t *testing.T) {
 	t.Parallel()
-	s, x := openWithSeam(t, t.TempDir())
-	go func() {
-		for range x.reached {
-			x.answer <- nil
-		}
-	}()
-	defer close(x.reached)
-	defer s.Close()
-	damage(t, s, "bad", func(stored []byte) []byte { return stored[:3] })
-	b := set("k", "v")
-	b.Require([]byte("bad"), []byte("v"))
-	if err := s.Commit(b).Wait(t.Context()); !errors.Is(err, ErrCorrupt) {
-		t.Errorf("got %v", err)
-	}
-	if err := s.Commit(set("l", "v")).Wait(t.Context()); err != nil {
-		t.Error(err)
-	}
-	if _, err := value(t, s, "k"); !errors.Is(err, ErrNotFound) {
-		t.Errorf("k: got %v", err)
+	for _, row := range []struct {
+		name    string
+		require func(*Batch, []byte)
+	}{
+		{"value", func(b *Batch, key []byte) { b.Require(key, []byte("v")) }},
+		{"absence", func(b *Batch, key []byte) { b.RequireAbsent(key) }},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			s, x := openWithSeam(t, dir)
+			go func() {
+				for range x.reached {
+					x.answer <- nil
+				}
+			}()
+			defer close(x.reached)
+			damage(t, s, "bad", func(stored []byte) []byte { return stored[:3] })
+			unreadable := set("k", "v")
+			row.require(unreadable, []byte("bad"))
+			failed := set("f", "v")
+			failed.Require([]byte("absent"), []byte("v"))
+			batches := []Pending{s.Commit(set("j", "v")), s.Commit(failed), s.Commit(unreadable), s.Commit(set("l", "v"))}
+			for i := len(batches) - 1; i >= 0; i-- {
+				if err := batches[i].Wait(t.Context()); !errors.Is(err, ErrStoreBroken) || !errors.Is(err, ErrCorrupt) {
+					t.Errorf("batch %d: got %v", i, err)
+				}
+			}
+			if err := s.Commit(set("m", "v")).Wait(t.Context()); !errors.Is(err, ErrStoreBroken) {
+				t.Errorf("later batch: got %v", err)
+			}
+			if err := s.Close(); !errors.Is(err, ErrStoreBroken) {
+				t.Errorf("close: got %v", err)
+			}
+			again, err := Open(dir, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer again.Close()
+			for _, key := range []string{"f", "j", "k", "l", "m"} {
+				if _, err := value(t, again, key); !errors.Is(err, ErrNotFound) {
+					t.Errorf("%s: got %v", key, err)
+				}
+			}
+		})
 	}
 }
 
