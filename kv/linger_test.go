@@ -45,7 +45,7 @@ func TestBatchLingersForItsTime(t *testing.T) {
 				if done(first) || done(second) {
 					t.Error("written before the linger was over")
 				}
-				time.Sleep(1)
+				time.Sleep(time.Nanosecond)
 				<-first.Done()
 				<-second.Done()
 				if first.Number() != 1 || second.Number() != 1 {
