@@ -52,7 +52,7 @@ func (g *Globals) notice(code, format string, args ...any) {
 		g.lineJSON("notice", map[string]string{"code": code, "message": message})
 		return
 	}
-	fmt.Fprintln(g.stderr, message)
+	fmt.Fprintln(g.stderr, plain(message)) // it may quote a file
 }
 
 // lineJSON writes {"kind":value} to standard error. If nobody reads it there is

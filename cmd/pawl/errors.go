@@ -58,8 +58,9 @@ func report(g *Globals, err error) int {
 		g.lineJSON("error", p)
 		return p.Status
 	}
-	fmt.Fprintf(g.stderr, "pawl: %s\n", p.Message)
-	for _, line := range strings.Split(p.Hint, "\n") {
+	// Both may quote what a step, a receiver or a file says.
+	fmt.Fprintf(g.stderr, "pawl: %s\n", plain(p.Message))
+	for _, line := range strings.Split(plain(p.Hint), "\n") {
 		if line != "" {
 			fmt.Fprintf(g.stderr, "  %s\n", line)
 		}

@@ -88,6 +88,39 @@ func TestTheHintOfAStepIsTheOneTold(t *testing.T) {
 	}
 }
 
+// What a step, a receiver or a file says must not move the cursor, change
+// colours, or set the title of the window it is shown in.
+// Seen red for each of the four with its text as it came.
+func TestWhatIsToldDrivesNoTerminal(t *testing.T) {
+	t.Parallel()
+	const nasty = "a\x1b[31m\x1b]0;title\x07b\r\u009b2Jc\x7f\nd"
+	const tame = "a\uFFFD[31m\uFFFD]0;title\uFFFDb\uFFFD\uFFFD2Jc\uFFFD\n"
+	for name, tell := range map[string]func(g *Globals){
+		"message": func(g *Globals) {
+			report(g, &pawl.StepError{Run: "r", Step: "send", Err: fmt.Errorf("%w: %s", pawl.ErrDeterministic, nasty)})
+		},
+		"hint":   func(g *Globals) { report(g, &pawl.StepError{Err: pawl.ErrFailed, Hint: nasty}) },
+		"notice": func(g *Globals) { g.notice("x", "%s", nasty) },
+		"ending": func(g *Globals) {
+			c := &pawl.Checkpoint{State: pawl.StateFailed, Reasons: []pawl.Reason{{Sentence: "s", Help: nasty}}}
+			fmt.Fprint(g.stderr, ending(c, false))
+			c.Differences = []pawl.Difference{{Pin: "p", What: nasty}}
+			p := &page{doc: c}
+			p.why()
+			_, _ = p.out.WriteTo(g.stderr)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var out bytes.Buffer
+			tell(&Globals{stderr: &out})
+			if strings.ContainsAny(out.String(), "\x1b\x07\r\u009b\x7f") || !strings.Contains(out.String(), tame) {
+				t.Errorf("%q", &out)
+			}
+		})
+	}
+}
+
 func TestHowARunStandsIsTheExitStatus(t *testing.T) {
 	t.Parallel()
 	for state, want := range map[pawl.RunState]int{

@@ -156,7 +156,7 @@ func ending(c *pawl.Checkpoint, paint painter) string {
 	for _, r := range c.Reasons {
 		text += "\n  " + strings.ReplaceAll(plain(r.Sentence), "\n", "\n  ")
 		if r.Help != "" {
-			text += "\n  " + r.Help
+			text += "\n  " + plain(r.Help)
 		}
 	}
 	return text

@@ -61,7 +61,7 @@ func (p *page) why() {
 	for _, r := range p.doc.Reasons {
 		p.print("  %s", strings.ReplaceAll(plain(r.Sentence), "\n", "\n  "))
 		if r.Help != "" {
-			p.print("  %s", r.Help)
+			p.print("  %s", plain(r.Help))
 		}
 		wakes := "moved by: " + r.Waker
 		if r.At != nil {
@@ -70,7 +70,7 @@ func (p *page) why() {
 		p.print("  %s", wakes)
 	}
 	for _, d := range p.doc.Differences {
-		p.print("  %s: %s", d.Pin, d.What)
+		p.print("  %s: %s", d.Pin, plain(d.What))
 	}
 }
 
