@@ -57,25 +57,31 @@ func (e *Engine) Deploy(ctx context.Context, folder fs.FS) (*Workflow, error) {
 // checkModules compiles the modules and compares what they say of themselves
 // with what the manifest wants of them.
 func (e *Engine) checkModules(ctx context.Context, m *manifest.Workflow, modules map[string][]byte, digests map[string]string) error {
-	described := map[string]*abi.Description{}
+	loaded, described := map[string]*sandbox.Module{}, map[string]*abi.Description{}
 	for name, wasm := range modules {
 		module, err := e.sandbox.Module(ctx, digests[name], func() ([]byte, error) { return wasm, nil })
 		if err != nil {
 			return fmt.Errorf("module %s: %w", name, err)
 		}
+		loaded[name] = module
 		if described[name], err = module.Describe(ctx); err != nil {
 			return fmt.Errorf("module %s: describe: %w", name, err)
 		}
 	}
 	for _, step := range m.Steps {
-		if err := checkStep(&step, described[step.Module]); err != nil {
+		if err := checkStep(&step, loaded[step.Module], described[step.Module]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func checkStep(step *manifest.Step, d *abi.Description) error {
+// checkStep compares a step with the module that it names.
+func checkStep(step *manifest.Step, module *sandbox.Module, d *abi.Description) error {
+	if limit, least := step.Limits.MemoryPages, module.MinMemoryPages(); limit > 0 && limit < least {
+		return fmt.Errorf("workflow.toml: step %q: limits.memory is %d KiB, and module %s starts with %d KiB; raise the limit",
+			step.Name, limit*64, step.Module, least*64)
+	}
 	if d == nil {
 		return nil // a module need not describe itself
 	}

@@ -65,6 +65,23 @@ func TestResponseThatNoStepCanTakeIsLeftOut(t *testing.T) {
 	}
 }
 
+func TestDeployRefusesWhatCouldNeverRun(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for _, row := range []struct{ name, step, want string }{
+		{"less memory than the module starts with", `limits = { memory = "64KiB" }`, "limits.memory is 64 KiB"},
+		{"a step that the module does not have", "[[step]]\nname = \"five\"\nmodule = \"script.wasm\"", `step "five" is not in module script.wasm`},
+	} {
+		_, err := b.engine.Deploy(t.Context(), folder(t, "", row.step))
+		if err == nil || !strings.Contains(err.Error(), row.want) {
+			t.Errorf("%s: %v", row.name, err)
+		}
+	}
+	if _, err := b.engine.Workflow("test"); !errors.Is(err, pawl.ErrNotFound) {
+		t.Errorf("something was stored: %v", err)
+	}
+}
+
 // strict panics over every request.
 type strict struct{}
 
