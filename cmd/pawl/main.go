@@ -13,6 +13,10 @@ import (
 )
 
 func main() {
+	// A reader of the output that ends, such as head, must not end a run: with a
+	// listener there is an error instead of a signal. Ignoring it would be handed
+	// down to the programs that are started.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// The second signal ends the process at once: nothing is lost by it.
 	context.AfterFunc(ctx, stop)
@@ -23,13 +27,14 @@ func main() {
 
 // run is the whole program. It returns the exit status.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	c := &cli{Globals: Globals{stdin: stdin, stdout: stdout, stderr: stderr}}
+	out := &output{Writer: stdout}
+	c := &cli{Globals: Globals{stdin: stdin, stdout: out, stderr: stderr}}
 	ended := -1 // by --help
 	parser, err := kong.New(c,
 		kong.Name("pawl"),
 		kong.Description("Runs workflows of WebAssembly steps. A run that is killed anywhere goes on from where it was, each effect once."),
 		kong.UsageOnError(),
-		kong.Writers(stdout, stderr),
+		kong.Writers(out, stderr),
 		kong.Exit(func(status int) { ended = status }),
 		kong.BindTo(ctx, (*context.Context)(nil)),
 		kong.Bind(&c.Globals),
@@ -40,12 +45,14 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	command, err := parser.Parse(args)
 	switch {
 	case ended >= 0:
-		return ended
+		return report(&c.Globals, out.lost(exitStatus(ended)))
+	case out.err != nil && errors.Is(err, out.err): // the help
+		return report(&c.Globals, out.lost(err))
 	case err != nil:
 		c.JSON = c.JSON || slices.Contains(args, "--json") // it may stand behind the mistake
 		return report(&c.Globals, usage(err))
 	}
-	return report(&c.Globals, command.Run())
+	return report(&c.Globals, out.lost(command.Run()))
 }
 
 // usage is what is wrong with the command line.

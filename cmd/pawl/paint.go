@@ -18,6 +18,9 @@ type painter bool
 // paint returns the painter for a stream: a terminal whose user has not said
 // NO_COLOR.
 func (g *Globals) paint(w io.Writer) painter {
+	if out, ok := w.(*output); ok {
+		w = out.Writer
+	}
 	file, ok := w.(*os.File)
 	if !ok || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" {
 		return false
