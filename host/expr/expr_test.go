@@ -133,13 +133,19 @@ func TestRunawayExpressions(t *testing.T) {
 			}
 		})
 	}
+	if _, err := eval(t, `"a".matches(input)`, `"`+strings.Repeat("a", 5000)+`"`); err == nil || !strings.Contains(err.Error(), "limit 4096") {
+		t.Errorf("a long pattern: %v; want an error that names the limit", err)
+	}
+	if ok, err := eval(t, `"xab".matches(input + "?")`, `"^x.b"`); ok != true || err != nil {
+		t.Errorf("a pattern that is computed: %v, %v", ok, err)
+	}
 	// The pattern may come from the input, so it is judged when it is used.
 	if _, err := eval(t, `"a".matches(input)`, `"((a{10}){10}){10}"`); err == nil || !strings.Contains(err.Error(), "limit") {
 		t.Errorf("a pattern that grows: %v; want an error that names the limit", err)
 	}
 }
 
-// Seen red without the order of sortedMap, and without sortLiterals.
+// Seen red without the order of sortedMap, and without the order of literals.
 func TestMapsAreWalkedInOrder(t *testing.T) {
 	t.Parallel()
 	const want = `["a","b","c","d","e","f","g","h"]`

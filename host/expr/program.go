@@ -1,6 +1,7 @@
 package expr
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -14,13 +15,6 @@ import (
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/interpreter"
 )
-
-// costLimit bounds the work of one evaluation, in CEL's cost units: about one
-// for each call, comparison or step of a loop, so well under a second.
-const costLimit = 2_000_000
-
-// maxRegexProgram bounds a compiled regular expression, in instructions.
-const maxRegexProgram = 1_000
 
 // Program is a compiled expression. It is safe for concurrent use.
 type Program struct {
@@ -50,7 +44,8 @@ func Compile(src string, vars ...string) (*Program, error) {
 	if issues.Err() != nil {
 		return nil, compileError(src, vars, issues)
 	}
-	program, err := e.Program(checked, cel.CustomDecoratorV2(sortLiterals), cel.CostLimit(costLimit), cel.EvalOptions(cel.OptOptimize))
+	program, err := e.Program(checked, cel.CustomDecoratorV2(decorate), cel.EvalOptions(cel.OptOptimize),
+		cel.CostTracking(&estimator{}), cel.CostLimit(costLimit), cel.InterruptCheckFrequency(interruptEvery))
 	if err != nil {
 		// A constant that has no value, such as a wrong regular expression.
 		return nil, &CompileError{Source: src, Line: 1, Column: 1, Message: err.Error()}
@@ -69,7 +64,17 @@ func (p *Program) Uses(variable string) bool { return p.uses[variable] }
 // consists of nil, bool, int64, uint64, float64, string, []any and
 // map[string]any, and shares no memory with vars. Errors are an [*EvalError].
 func (p *Program) Eval(vars map[string]any) (any, error) {
-	out, _, err := p.program.Eval(vars)
+	ctx, cancel := context.WithTimeout(context.Background(), timeLimit)
+	defer cancel()
+	return p.eval(ctx, vars)
+}
+
+func (p *Program) eval(ctx context.Context, vars map[string]any) (any, error) {
+	out, _, err := p.program.ContextEval(ctx, vars)
+	if ctx.Err() != nil {
+		// Whatever the result: || and && may have swallowed the interruption.
+		return nil, &EvalError{Source: p.source, Message: fmt.Sprintf("the expression takes longer than %v; make it simpler or its input smaller", timeLimit), Err: ErrTooExpensive}
+	}
 	if err != nil {
 		return nil, p.evalError(err)
 	}

@@ -12,9 +12,12 @@ import (
 	"cel.dev/cel-go/interpreter"
 )
 
-// resultLimit bounds a result, in bytes of text plus 8 for every value: parts of
-// the input that are used many times are small in CEL and huge as JSON.
-const resultLimit = 32 << 20
+// resultLimit bounds a result, in bytes of text plus valueBytes for every value:
+// parts of the input that are used many times are small in CEL and huge as JSON.
+const (
+	resultLimit = 32 << 20
+	valueBytes  = 8
+)
 
 // sortedAdapter gives CEL its values. Go walks a map in a different order each
 // time, and an expression such as m.map(k, k) would show it.
@@ -46,26 +49,46 @@ func (m sortedMap) Iterator() traits.Iterator {
 	return types.NewRefValList(types.DefaultTypeAdapter, keys).Iterator()
 }
 
-// sortLiterals does the same for maps written in an expression, which CEL
-// builds without asking the adapter.
-func sortLiterals(i interpreter.InterpretableV2) (interpreter.InterpretableV2, error) {
-	if c, ok := i.(interpreter.InterpretableConstructor); ok && c.Type() == types.MapType {
-		return sortedLiteral{i}, nil
+// unsorted walks a map faster, for what does not depend on the order.
+func unsorted(m traits.Mapper) traits.Mapper {
+	if s, ok := m.(sortedMap); ok {
+		return s.Mapper
 	}
-	return i, nil
+	return m
 }
 
-type sortedLiteral struct{ interpreter.InterpretableV2 }
+// decorate charges for the lists and maps written in an expression, sorts the
+// maps, which CEL builds without asking the adapter, and bounds matches.
+func decorate(i interpreter.InterpretableV2) (interpreter.InterpretableV2, error) {
+	if call, ok := isMatch(i); ok {
+		return boundMatch(call), nil
+	}
+	c, ok := i.(interpreter.InterpretableConstructor)
+	if !ok || c.Type() == types.ListType && isConstant(c) {
+		return i, nil // CEL makes a constant list once
+	}
+	return literal{i}, nil
+}
 
-func (l sortedLiteral) Exec(frame *interpreter.ExecutionFrame) ref.Val {
+func isConstant(c interpreter.InterpretableConstructor) bool {
+	return !slices.ContainsFunc(c.InitVals(), func(i interpreter.InterpretableV2) bool {
+		_, constant := i.(interpreter.InterpretableConst)
+		return !constant
+	})
+}
+
+type literal struct{ interpreter.InterpretableV2 }
+
+func (l literal) Exec(frame *interpreter.ExecutionFrame) ref.Val {
 	v := l.InterpretableV2.Exec(frame)
+	construction.charge(frame, v)
 	if m, ok := v.(traits.Mapper); ok {
 		return sortedMap{m}
 	}
 	return v
 }
 
-func (l sortedLiteral) Eval(vars interpreter.Activation) ref.Val {
+func (l literal) Eval(vars interpreter.Activation) ref.Val {
 	return interpreter.EvalActivation(vars, l.Exec)
 }
 
@@ -88,7 +111,7 @@ func compareKeys(a, b ref.Val) int {
 
 // toJSON copies a CEL value. room is what is left of resultLimit.
 func toJSON(v ref.Val, room *int) (any, error) {
-	if *room -= 8; *room < 0 {
+	if *room -= valueBytes; *room < 0 {
 		return nil, tooLarge()
 	}
 	switch v := v.(type) {
