@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"regexp"
 	"strings"
 
 	"github.com/pawl-dev/pawl/host"
@@ -165,8 +166,16 @@ var rules = []rule{
 		hint: "install Go (https://go.dev/dl), or put the built .wasm file into the folder",
 	},
 	{
-		as: is[*build.CompileError], code: "build_failed", status: statusUsage,
+		as: goLacksCache, code: "go_unusable", status: statusUsage,
+		hint: "go has no place to keep what it builds: set HOME, or GOCACHE and GOMODCACHE, to folders that can be written, then repeat the command",
+	},
+	{
+		as: blamesSources, code: "build_failed", status: statusUsage,
 		hint: "mend the Go sources, then repeat the command",
+	},
+	{
+		as: is[*build.CompileError], code: "build_failed", status: statusUsage,
+		hint: "mend what go says, then repeat the command",
 	},
 	{
 		is: build.ErrNotWasm, code: "invalid_module", status: statusUsage,
@@ -194,6 +203,22 @@ var rules = []rule{
 func is[T error](err error) bool {
 	var target T
 	return errors.As(err, &target)
+}
+
+// What go prints tells whom it blames: mistakes in sources have their places.
+var (
+	sourcePlace = regexp.MustCompile(`\.go:\d+`)
+	cacheNamed  = regexp.MustCompile(`\b(build|module) cache\b`)
+)
+
+func blamesSources(err error) bool {
+	var failed *build.CompileError
+	return errors.As(err, &failed) && sourcePlace.MatchString(failed.Output)
+}
+
+func goLacksCache(err error) bool {
+	var failed *build.CompileError
+	return errors.As(err, &failed) && !blamesSources(err) && cacheNamed.MatchString(failed.Output)
 }
 
 func (r *rule) fits(err error) bool {

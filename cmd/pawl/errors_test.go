@@ -80,6 +80,25 @@ func TestEveryErrorHasACodeAStatusAndAHint(t *testing.T) {
 	}
 }
 
+func TestWhoIsToBlameForABuild(t *testing.T) {
+	t.Parallel()
+	for printed, want := range map[string]string{
+		"# x\n./s.go:4:2: undefined: build cache":                          "mend the Go sources",
+		"go: finding module\nsteps.go:1:22: cannot find module":            "mend the Go sources",
+		"go: go.mod requires go >= 9.9 (running go 1.26)":                  "mend what go says",
+		"found packages main (a.go) and other (b.go) in /x":                "mend what go says",
+		"go: creating work dir: stat /nope: no such file":                  "mend what go says",
+		"build cache is required, but could not be located: x":             "set HOME, or GOCACHE and GOMODCACHE",
+		"failed to initialize build cache at /x: mkdir /x: denied":         "set HOME, or GOCACHE and GOMODCACHE",
+		"go: module cache not found: neither GOMODCACHE nor GOPATH is set": "set HOME, or GOCACHE and GOMODCACHE",
+	} {
+		p := problemOf(fmt.Errorf("x: %w", &build.CompileError{Dir: "d", Package: ".", Output: printed, Err: errors.New("exit status 1")}))
+		if !strings.Contains(p.Hint, want) || !strings.Contains(p.Message, printed) || p.Status != statusUsage {
+			t.Errorf("%q: %+v", printed, p)
+		}
+	}
+}
+
 func TestTheHintOfAStepIsTheOneTold(t *testing.T) {
 	t.Parallel()
 	err := &pawl.StepError{Run: "r", Step: "send", Err: pawl.ErrBudgetSpent, Hint: "ask ana"}
