@@ -2,6 +2,7 @@ package manifest_test
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"strings"
 	"testing"
@@ -217,6 +218,12 @@ func TestLoadErrors(t *testing.T) {
 		{"a schema that is none", smallest + `output = { type = "strnig" }`, []string{`:8:1: output: no valid JSON Schema: /type: `}},
 		{"a schema with a date", smallest + `output = { const = 2026-01-01 }`, []string{`:8:1: output: 2026-01-01 is nothing that JSON has`}},
 		{"a schema of another draft", smallest + `output = { "$schema" = "http://json-schema.org/draft-07/schema#" }`, []string{`:8:1: output: $schema is http://json-schema.org/draft-07/schema#; Pawl reads https://json-schema.org/draft/2020-12/schema`}},
+		// The next five seen red without checkCost.
+		{"a schema whose references multiply", smallest + doubling(14), []string{`:8:1: output: #: one value would be checked against more than 2000 schemas`}},
+		{"a schema whose references multiply further in", smallest + `output = { properties = { a = { allOf = [` + strings.Repeat(`{ type = "string" }, `, 2000) + `] } } }`, []string{`:8:1: output: #/properties/a: one value would be checked`}},
+		{"a schema that leads back to itself", smallest + `output = { allOf = [{ "$ref" = "#" }] }`, []string{`:8:1: output: #: one value would be checked`}},
+		{"a schema with a dynamic reference", smallest + `output = { "$dynamicAnchor" = "a", items = { "$dynamicRef" = "#a" } }`, []string{`:8:1: output: #/items: references must be $ref`}},
+		{"an inner schema of another draft", smallest + `output = { properties = { a = { "$id" = "x.json", "$schema" = "http://json-schema.org/draft-07/schema#" } } }`, []string{`:8:1: output: #/properties/a: an inner $schema is of another draft`}},
 		{"a schema that refers to the network", smallest + `output = { "$ref" = "https://example.com/a.json" }`, []string{`:8:1: output: https://example.com/a.json: a schema may refer only to files of the workflow's folder`}},
 		{"a schema that refers to the machine's files", smallest + `output = { "$ref" = "file:///etc/passwd" }`, []string{`:8:1: output: file:///etc/passwd: a schema may refer only to files of the workflow's folder`}},
 		{"a pattern that does not compile", smallest + `output = { pattern = "(" }`, []string{`:8:1: output: `}},
@@ -269,4 +276,15 @@ func FuzzLoad(f *testing.F) {
 			w.Title([]byte(`{"order":{"a":1}}`))
 		}
 	})
+}
+
+// doubling is a schema in which each definition refers twice to the next, n times.
+func doubling(n int) string {
+	var b strings.Builder
+	b.WriteString(`output = { "$ref" = "#/$defs/a0", "$defs" = { `)
+	for i := range n {
+		fmt.Fprintf(&b, `a%d = { allOf = [{ "$ref" = "#/$defs/a%d" }, { "$ref" = "#/$defs/a%d" }] }, `, i, i+1, i+1)
+	}
+	fmt.Fprintf(&b, `a%d = { type = "object" } } }`, n)
+	return b.String()
 }

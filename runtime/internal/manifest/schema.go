@@ -22,6 +22,9 @@ const draft = "https://json-schema.org/draft/2020-12/schema"
 // scheme is known to nobody else, so a reference leads into the folder or fails.
 const base = "workflow:///"
 
+// inline is how the address of an inline schema goes on.
+const inline = "?inline="
+
 const maxProblems = 20
 
 // schema is a compiled JSON Schema; a nil one takes every JSON document.
@@ -34,6 +37,9 @@ func (s *schema) check(document string, text []byte) error {
 	}
 	if s == nil {
 		return nil
+	}
+	if !affordable(s.compiled, v) {
+		return &SchemaError{Document: document, Problems: []Problem{{Message: fmt.Sprintf("checking it would take more than %d steps; make it smaller or its schema simpler", maxPerDocument)}}}
 	}
 	err = s.compiled.Validate(v)
 	if err == nil {
@@ -104,7 +110,7 @@ func (s *schemas) compile(v any, label string) (*schema, error) {
 			return nil, err
 		}
 		// As a query, so that references are relative to the folder.
-		at = base + "?inline=" + url.QueryEscape(label)
+		at = base + inline + url.QueryEscape(label)
 		if err := s.compiler.AddResource(at, document); err != nil {
 			return nil, err
 		}
@@ -114,6 +120,9 @@ func (s *schemas) compile(v any, label string) (*schema, error) {
 	compiled, err := s.compiler.Compile(at)
 	if err != nil {
 		return nil, explain(err)
+	}
+	if err := checkCost(compiled); err != nil {
+		return nil, err
 	}
 	return &schema{compiled}, nil
 }

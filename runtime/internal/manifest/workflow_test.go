@@ -169,3 +169,31 @@ func TestDigest(t *testing.T) {
 		seen[d] = name
 	}
 }
+
+// Seen red without the count: 22 levels did not end within 15 seconds.
+func TestCostOfDocuments(t *testing.T) {
+	t.Parallel()
+	tree := load(t, smallest+`output = { type = "object", properties = { "in" = { "$ref" = "#" }, all = { items = { "$ref" = "#" } } } }`)
+	twice := load(t, smallest+`output = { allOf = [{ properties = { "in" = { "$ref" = "#" } } }, { properties = { "in" = { "$ref" = "#" } } }] }`)
+	flat := load(t, smallest+`output = { items = { type = "integer" } }`)
+	nested := func(levels int) string { return strings.Repeat(`{"in":`, levels) + `{}` + strings.Repeat(`}`, levels) }
+	for _, row := range []struct {
+		name     string
+		workflow *manifest.Workflow
+		document string
+		fits     bool
+	}{
+		{"recursion", tree, nested(900), true},
+		{"recursion in many places", tree, `{"all":[` + strings.Repeat(nested(20)+",", 5000) + `{}]}`, true},
+		{"recursion twice in a level, some levels", twice, nested(10), true},
+		{"recursion twice in a level, many levels", twice, nested(22), false},
+		{"more values than steps", flat, `[` + strings.Repeat("1,", 999_999) + `1]`, false},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			err := row.workflow.Steps[0].CheckOutput([]byte(row.document))
+			if row.fits != (err == nil) || err != nil && !strings.Contains(err.Error(), "would take more than 1000000 steps") {
+				t.Errorf("%.300v", err)
+			}
+		})
+	}
+}
