@@ -75,6 +75,9 @@ func try(ctx context.Context, tool Tool, c *Call) (a Answer) {
 	if a.Outcome > OutcomeNotApplied {
 		a.Outcome = OutcomeUnknown
 	}
+	if a.Code == CodeStopped {
+		a.Code = "" // says something that only the protocol can say
+	}
 	return a
 }
 

@@ -33,6 +33,16 @@ func putChunks(s Store, prefix []byte, hash [32]byte, payload []byte, require fu
 	}
 }
 
+// HasBlob reports whether a blob is stored under prefix and hash, without
+// reading it whole.
+func HasBlob(v View, prefix []byte, hash [32]byte) (bool, error) {
+	_, err := v.Get(chunkKey(prefix, hash, 0))
+	if errors.Is(err, ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
 // ReadBlob returns the blob of size bytes that is stored under prefix and hash,
 // or [ErrNotFound] if its first chunk is absent. Anything else that does not
 // fit, size and hash included, is a [CorruptError].

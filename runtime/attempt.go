@@ -27,8 +27,7 @@ type attempt struct {
 	step   *manifest.Step
 	index  int // of the step
 	number int
-	root   string // key root
-	calls  int    // made so far in this entry
+	calls  int // made so far in this entry
 	began  time.Time
 }
 
@@ -40,8 +39,7 @@ func (b *body) attempt(ctx context.Context) error {
 	a := &attempt{body: b, run: b.run, began: time.Now()}
 	var at time.Time
 	b.run.Read(func(s *journal.State) {
-		a.index, a.root = s.Current, s.Start.Root
-		a.number, at = s.Steps[s.Current].Attempts, s.Steps[s.Current].At
+		a.index, a.number, at = s.Current, s.Steps[s.Current].Attempts, s.Steps[s.Current].At
 	})
 	a.step = b.step(a.index)
 	b.emit(Event{Kind: Begun, Call: -1})
@@ -131,7 +129,7 @@ func (a *attempt) random(call int) (key [32]byte) {
 	if call < 0 {
 		scope = ""
 	}
-	for _, part := range []string{"pawl random", a.root, scope} {
+	for _, part := range []string{"pawl random", a.run.ID(), scope} {
 		mac.Write(binary.BigEndian.AppendUint32(nil, uint32(len(part))))
 		mac.Write([]byte(part))
 	}
@@ -169,7 +167,7 @@ func (a *attempt) settle(ctx context.Context, exit *sandbox.Exit, err error) err
 		return a.fail(durably, &abi.Failure{Code: trap.Code, Message: trap.Message})
 	case errors.As(err, &input):
 		return a.fail(durably, &abi.Failure{Code: "bad_input", Message: input.Error(), Retry: abi.Never})
-	case err != nil && ctx.Err() != nil:
+	case err != nil && ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, errStopped)):
 		return errStopped
 	case err != nil:
 		return err // ours, or the store's: the attempt stays open
@@ -209,6 +207,9 @@ func (a *attempt) leftOver() (err error) {
 	return err
 }
 
+// longestWait is the most that a step may ask to wait before its next attempt.
+const longestWait = 365 * 24 * time.Hour
+
 // fail records a failed attempt and when the next one is due, if any is.
 func (a *attempt) fail(ctx context.Context, f *abi.Failure) error {
 	rec := &journal.Fail{
@@ -218,8 +219,9 @@ func (a *attempt) fail(ctx context.Context, f *abi.Failure) error {
 	if rec.Retry == "" {
 		rec.Retry = string(abi.Again)
 	}
-	wait := time.Duration(f.AfterMS) * time.Millisecond
+	wait := time.Duration(min(f.AfterMS, longestWait.Milliseconds())) * time.Millisecond
 	now := time.Now()
+	var spent error
 	a.run.Read(func(s *journal.State) {
 		for i, c := range s.Steps[a.index].Calls {
 			if c.Receipt != nil && i < a.calls && c.Status().Retryable() {
@@ -232,11 +234,16 @@ func (a *attempt) fail(ctx context.Context, f *abi.Failure) error {
 			rec.Kind = journal.Deterministic
 			return
 		}
-		if s.AllowAttempt(a.index, a.step.Retry.Attempts, now) == nil {
+		if spent = s.AllowAttempt(a.index, a.step.Retry.Attempts, now); spent == nil {
 			rec.Next = now.Add(max(wait, a.backoff())).UnixMicro()
 		}
 	})
-	return a.run.Fail(ctx, rec)
+	err := a.run.Fail(ctx, rec)
+	var budget *journal.BudgetError
+	if err != nil || !errors.As(spent, &budget) || budget.Budget == journal.BudgetStepAttempts {
+		return err
+	}
+	return a.run.ParkBudget(ctx, rec.Call, spent) // a budget of the run, not the step's own limit
 }
 
 // backoff is the wait after this attempt: it doubles from attempt to attempt.

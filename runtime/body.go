@@ -67,9 +67,6 @@ func (b *body) open(why entering) (err error) {
 
 // mayGoOn says why a run that rests cannot go on.
 func (b *body) mayGoOn(s *journal.State) error {
-	if s.Current >= len(b.workflow.manifest.Steps) {
-		return nil
-	}
 	step := &b.workflow.manifest.Steps[s.Current]
 	place := &StepError{Run: b.id, Step: step.Name, Attempt: s.Steps[s.Current].Attempts}
 	switch s.Phase {
@@ -91,15 +88,6 @@ func (b *body) mayGoOn(s *journal.State) error {
 		return nil
 	}
 	return place
-}
-
-// resting reports whether there is nothing to execute.
-func (b *body) resting() (rests bool) {
-	if b.workflow == nil {
-		return true
-	}
-	b.run.Read(func(s *journal.State) { rests = s.Ended() })
-	return rests
 }
 
 // due is when the next attempt is to begin; zero if the run does not wait for

@@ -3,6 +3,7 @@ package runtime_test
 import (
 	"errors"
 	"log/slog"
+	"strings"
 	"testing"
 
 	"github.com/pawl-dev/pawl/host"
@@ -35,11 +36,10 @@ func TestTheSmallerOfTwoAttemptLimitsStops(t *testing.T) {
 	b := setup(t, read.tool("read", host.Contract{Effect: host.Read}, func(int64, *host.Call) (any, error) { return nil, errors.New("503") }))
 	w := b.deploy(folder(t, "[budget]\nattempts = 2", "tools = [\"read\"]\nretry = { attempts = 5, backoff = \"1ms\" }"))
 	r := b.start(w, "r1", `{"one":[{"call":"read"}]}`)
-	if c := b.rest(r); c.State != pawl.StateFailed || read.sent.Load() != 2 {
+	if c := b.rest(r); c.State != pawl.StateNeedsDecision || c.Reasons[0].Code != "budget" || c.LastError == nil || read.sent.Load() != 2 {
 		t.Errorf("state %s, sent %d times", c.State, read.sent.Load())
 	}
-	var spent *pawl.BudgetError
-	if err := r.Resume(); !errors.As(err, &spent) || spent.Budget != "attempts" {
+	if err := r.Resume(); !errors.Is(err, pawl.ErrBudgetSpent) || !strings.Contains(err.Error(), "attempts 2 of 2") {
 		t.Errorf("resume: %v", err)
 	}
 }

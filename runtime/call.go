@@ -137,8 +137,10 @@ func (a *attempt) granted(name string) (host.Tool, string) {
 }
 
 func (a *attempt) key(id string, hash host.Hash, occurrence uint32) host.Key {
+	var root string
+	a.run.Read(func(s *journal.State) { root = s.Start.Root })
 	return host.NewKey(host.KeyInput{
-		Store: a.body.engine.book.ID(), Root: a.root, Scope: host.Scope{Lineage: a.step.Name},
+		Store: a.body.engine.book.ID(), Root: root, Scope: host.Scope{Lineage: a.step.Name},
 		Tool: id, Request: hash, Occurrence: occurrence,
 	})
 }

@@ -156,8 +156,7 @@ type Budgets struct {
 	Units    map[string]Counter `json:"units"`
 }
 
-// LastError is the last attempt that failed, or the last stop. It stays after
-// a later success.
+// LastError is the last attempt that failed. It stays after a later success.
 type LastError struct {
 	Code      string          `json:"code"`
 	Message   string          `json:"message"`
@@ -197,10 +196,6 @@ func (c *Checkpoint) Output() json.RawMessage {
 	}
 	return c.Steps[len(c.Steps)-1].Output
 }
-
-// Resting reports whether the run has ended or does nothing until a person
-// acts.
-func (c *Checkpoint) Resting() bool { return c.State != StateRunning && c.State != StateWaiting }
 
 // err is what Await says of a run that did not complete.
 func (c *Checkpoint) err() error {

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"sort"
 	"time"
 
 	"github.com/pawl-dev/pawl/host"
@@ -212,7 +211,7 @@ func (d *document) state(c *Checkpoint) {
 		if s.Park.Call >= 0 {
 			reason.Call = &s.Park.Call
 		}
-		if s.Park.Code == journal.ParkUnknown {
+		if s.Park.Code == journal.ParkUnknown && d.resolvable(s.Park.Call) {
 			d.offer(c, "asks the receiver again where it can be asked; sends nothing that the tool's class does not allow")
 		}
 	case journal.PhaseFailed:
@@ -221,7 +220,7 @@ func (d *document) state(c *Checkpoint) {
 	default:
 		d.open(c, st, &reason)
 	}
-	if d.engine.opts.Tools != nil && c.State != StateRunning {
+	if d.engine.opts.Tools != nil && c.State != StateRunning && c.State != StateFailed {
 		d.incompatible(c, &reason)
 	}
 	if reason.Sentence != "" {
@@ -229,12 +228,23 @@ func (d *document) state(c *Checkpoint) {
 	}
 }
 
+// resolvable reports whether going on can find out what became of the call: of
+// the class once, without anybody to ask, it cannot.
+func (d *document) resolvable(call int) bool {
+	calls := d.snapshot.Steps[d.snapshot.Current].Calls
+	if call < 0 || call >= len(calls) {
+		return false
+	}
+	contract, err := contractOf(d.snapshot.Start.Pins, calls[call].Tool)
+	return err == nil && (calls[call].Class != host.Once || contract.Verifies)
+}
+
 func (d *document) failed(st *journal.Step) string {
 	f := st.Failure
 	if f.Kind == journal.Deterministic {
-		return fmt.Sprintf("%s failed and would fail the same way again: %s. New code or another input is needed.", st.Name, f.Message)
+		return fmt.Sprintf("%s failed and would fail the same way again: %s. Other code, input or grants are needed, in a new run.", st.Name, f.Message)
 	}
-	return fmt.Sprintf("%s failed in attempt %d and no attempt is left: %s", st.Name, f.Attempt, f.Message)
+	return fmt.Sprintf("%s failed in attempt %d and no attempt is left: %s. Once the cause is mended, start a new run under another id.", st.Name, f.Attempt, f.Message)
 }
 
 // open fills in the state of a run with an open attempt.
@@ -293,7 +303,5 @@ func (d *document) incompatible(c *Checkpoint, reason *Reason) {
 	}
 	c.State, c.Differences, c.Actions = StateIncompatible, diffs, []Action{}
 	reason.Code, reason.At, reason.Call, reason.Help = "incompatible", nil, nil, ""
-	err := &IncompatibleError{Differences: diffs}
-	reason.Sentence = err.Error()
-	sort.Slice(c.Differences, func(i, j int) bool { return c.Differences[i].Pin < c.Differences[j].Pin })
+	reason.Sentence = fmt.Sprintf("%d of the run's pins do not fit this program: %s: %s", len(diffs), diffs[0].Pin, diffs[0].What)
 }

@@ -115,7 +115,6 @@ func (e *Engine) close() error {
 // Logging keys.
 const (
 	keyRun   = "run"
-	keyStep  = "step"
 	keyState = "state"
 	keyError = "error"
 )
@@ -147,7 +146,7 @@ func (e *Engine) enter(id string, why entering) error {
 	e.mu.Unlock()
 	defer e.bodies.Done()
 	err := b.open(why)
-	if err != nil || b.resting() {
+	if err != nil || b.workflow == nil { // it cannot go on, or has nowhere to go
 		e.leave(b)
 		return err
 	}

@@ -73,7 +73,8 @@ type IncompatibleError struct {
 type Difference struct {
 	// Pin names it, such as "tool payments-eu" or "arch".
 	Pin string `json:"pin"`
-	// What says what differs, such as "effect: keyed, was once".
+	// What says what differs, such as "contract changed, effect: keyed -> once"
+	// (what the run was begun with, then what this program has).
 	What string `json:"what"`
 }
 
@@ -96,18 +97,12 @@ func (e *IncompatibleError) Is(target error) bool { return target == ErrIncompat
 type StepError struct {
 	Run, Step string
 	Attempt   int
-	// At names the call, or is empty.
-	At   string
-	Err  error
-	Hint string
+	Err       error
+	Hint      string
 }
 
 func (e *StepError) Error() string {
-	at := e.Step
-	if e.At != "" {
-		at += ", " + e.At
-	}
-	return fmt.Sprintf("run %s: %s (attempt %d): %v", e.Run, at, e.Attempt, e.Err)
+	return fmt.Sprintf("run %s: %s (attempt %d): %v", e.Run, e.Step, e.Attempt, e.Err)
 }
 
 // Unwrap returns the cause.

@@ -20,8 +20,8 @@ func ExampleRun_Resume() {
 	inWorld(func(w *world) {
 		w.refund(threeSteps)
 		w.fault("llm.complete", "commit-hang", -1)
-		first := w.start(w.read(example+"/tickets/t1.json"), func(k *task) { k.Longest = 0 }).end()
-		held(first.After)
+		w.start(w.read(example+"/tickets/t1.json"), func(k *task) { k.Longest = 0 }).end()
+		held(w, w.document())
 
 		w.fault("llm.complete", "ok", 0)
 		out := w.op("resume", nil).end()
@@ -35,15 +35,17 @@ func ExampleRun_Resume() {
 		fmt.Println(string(text))
 	})
 	// Output:
-	// waiting: draft, lookup's key is kept: true
+	// waiting: draft, orders.hold has the key that the receiver saw: true
 	// last error: call_deadline, temporary, llm.complete: no answer within 400ms
 	// the orders ledger saw 1 GET
 	// {"repeated_completed_steps":false,"resume_from":"draft","resumed_steps":["validate","lookup","draft"]}
 }
 
-// held prints what the checkpoint holds while the run waits.
-func held(c *pawl.Checkpoint) {
-	fmt.Printf("%s: %s, lookup's key is kept: %v\n", c.State, c.ResumeFrom, len(c.Step("lookup").Calls[0].Key) == 26)
+// held prints what the checkpoint holds while the run waits and no process has
+// it.
+func held(w *world, c *pawl.Checkpoint) {
+	hold := c.Step("lookup").Calls[1]
+	fmt.Printf("%s: %s, %s has the key that the receiver saw: %v\n", c.State, c.ResumeFrom, hold.Tool, w.keys("orders.hold")[hold.Key] == 1)
 	fmt.Printf("last error: %s, %s, %s\n", c.LastError.Code, c.LastError.Kind, c.LastError.Message)
 }
 

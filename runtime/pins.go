@@ -3,8 +3,9 @@ package runtime
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	goruntime "runtime"
-	"sort"
+	"slices"
 
 	"github.com/pawl-dev/pawl/host"
 	"github.com/pawl-dev/pawl/host/abi"
@@ -51,12 +52,12 @@ func (e *Engine) differences(pinned journal.Pins) []Difference {
 	number("semantics", sandbox.Semantics, pinned.Semantics)
 	number("state_format", journal.Format, pinned.StateFormat)
 	number("arch", goruntime.GOARCH, pinned.Arch)
-	ids := make([]string, 0, len(pinned.Tools))
-	for id := range pinned.Tools {
-		ids = append(ids, id)
+	for _, name := range slices.Sorted(maps.Keys(pinned.Modules)) {
+		if found, err := e.book.HasModule(pinned.Modules[name]); err == nil && !found {
+			diffs = append(diffs, Difference{"module " + name, "missing: " + pinned.Modules[name] + " is not in the store"})
+		}
 	}
-	sort.Strings(ids)
-	for _, id := range ids {
+	for _, id := range slices.Sorted(maps.Keys(pinned.Tools)) {
 		tool, ok := e.opts.Tools.Tool(id)
 		if !ok {
 			diffs = append(diffs, Difference{"tool " + id, "missing: no such tool is registered"})
@@ -67,8 +68,8 @@ func (e *Engine) differences(pinned journal.Pins) []Difference {
 			diffs = append(diffs, Difference{"tool " + id, "its pinned contract cannot be read: " + err.Error()})
 			continue
 		}
-		for _, line := range tool.Contract().WithDefaults().Differences(was) {
-			diffs = append(diffs, Difference{"tool " + id, line})
+		for _, line := range was.Differences(tool.Contract()) {
+			diffs = append(diffs, Difference{"tool " + id, "contract changed, " + line})
 		}
 	}
 	return diffs

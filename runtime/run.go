@@ -24,7 +24,10 @@ func (r *Run) ID() string { return r.id }
 func (e *Engine) Find(ref string) (*Run, error) {
 	if ref == "@last" {
 		for id, err := range e.book.Runs() {
-			return &Run{engine: e, id: id}, err
+			if err != nil {
+				return nil, err
+			}
+			return &Run{engine: e, id: id}, nil
 		}
 		return nil, fmt.Errorf("%w: there is no run yet", ErrNotFound)
 	}

@@ -31,7 +31,7 @@ method = "POST"
 url = "http://%ADDR%/pay/refunds"
 allow = ["private"]
 timeout = "400ms"
-retry = { tries = 4, backoff = "20ms" }
+retry = { tries = 4, backoff = "300ms" }
 
 [tool."deaf"]
 kind = "http"
@@ -47,14 +47,19 @@ func TestReceiverFailsTwiceAndTheProcessIsKilledWhileItHolds(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, moreTools).script("", uses("", "keyed", "blind"))
 	w.fault("pay.refund", "500-no-commit", 2)
-	p := w.start(program(call("keyed", payRequest)), func(k *task) { k.Hold, k.HoldTool, k.HoldTry = pawl.Sent, "keyed", 3 })
-	p.reached()
+	p := w.start(program(call("keyed", payRequest)), nil)
+	eventually(t, func() bool { _, requests := w.ledger("pay.refund"); return requests == 2 })
+	held, err := w.fakes.Hold(t.Context(), "pay.refund", "before")
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-held
 	p.kill()
 	c := w.resume()
 	completed(t, c)
-	effects, _ := w.ledger("pay.refund")
-	if keys := w.keys("pay.refund"); effects != 1 || len(keys) != 1 {
-		t.Errorf("%d effects, keys %v", effects, keys)
+	effects, requests := w.ledger("pay.refund")
+	if keys := w.keys("pay.refund"); effects != 1 || requests != 4 || len(keys) != 1 {
+		t.Errorf("%d effects, %d requests, keys %v", effects, requests, keys)
 	}
 	if c.Step("one").Calls[0].Tries != 4 || c.Budgets.Calls.Used != 4 || c.Budgets.Recoveries.Used != 1 {
 		t.Errorf("%d tries, %+v", c.Step("one").Calls[0].Tries, c.Budgets)
@@ -205,25 +210,32 @@ func TestRefusedCredentialsSettleNothing(t *testing.T) {
 
 // Killed after sending to a slow receiver and resumed while its handler still
 // runs: that the receiver does not know the key yet is no evidence.
+//
+// Seen red with the settle time left out.
 func TestAbsentCountsOnlyAfterTheSettleTime(t *testing.T) {
 	t.Parallel()
+	// The receiver takes two seconds, the settle time is three.
 	w := newWorld(t, "").script("", uses("", "asked", "mail.send"))
-	w.fault("mail.send", "slow(500)", 1)
+	w.write("tools.toml", strings.ReplaceAll(w.read(w.task.Tools), `settle  = "200ms"`, `settle  = "3s"`))
+	w.fault("mail.send", "slow(2000)", 1)
 	p := w.start(program(call("asked", mailRequest)), nil)
-	deadline := time.Now().Add(10 * time.Second)
-	for _, requests := w.ledger("mail.send"); requests == 0; _, requests = w.ledger("mail.send") {
-		if time.Now().After(deadline) {
-			t.Fatal("the mail was never sent")
-		}
-	}
+	eventually(t, func() bool { _, requests := w.ledger("mail.send"); return requests == 1 })
 	p.kill()
-	c := w.resume()
-	completed(t, c)
-	if effects, requests := w.ledger("mail.send"); effects != 1 || requests != 1 {
-		t.Errorf("%d effects, %d requests", effects, requests)
+	completed(t, w.resume())
+	effects, requests := w.ledger("mail.send")
+	_, asked := w.ledger("mail.send.verify")
+	if effects != 1 || requests != 1 || asked < 2 {
+		t.Errorf("%d effects, %d requests, asked %d times", effects, requests, asked)
 	}
-	if _, asked := w.ledger("mail.send.verify"); asked < 1 {
-		t.Errorf("asked %d times", asked)
+}
+
+// eventually waits until something has happened at the receivers.
+func eventually(t *testing.T, happened func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); !happened(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("it never happened")
+		}
 	}
 }
 
@@ -328,6 +340,8 @@ key = { json = "/message_id" }
 [tool."mail.away".verify]
 url = "http://%ADDR%/mail/sent?message_id={key}"
 settle = "200ms"
+applied = "size(response.data) >= 1"
+absent = "size(response.data) == 0"
 `).script("", uses(`retry = { attempts = 3, backoff = "1h", max_backoff = "1h" }`, "keyed", "pay.refund", "asked", "mail.away"))
 	out := w.start(program(call("keyed", payRequest), call("asked", mailRequest)), func(k *task) { k.Longest = time.Second }).end()
 	if c := out.After; out.Error != "" || c.State != pawl.StateWaiting || c.Step("one").Calls[1].Outcome != "not_applied" {

@@ -100,7 +100,10 @@ func (e *Engine) launch(ctx context.Context, start *journal.Start, input []byte,
 			return nil, err
 		}
 		r := &Run{engine: e, id: found}
-		return r, r.goOn()
+		if err := r.goOn(); err != nil {
+			return nil, err
+		}
+		return r, nil
 	}
 	b.run = run
 	run.Emit(Event{Kind: Started, Call: -1})

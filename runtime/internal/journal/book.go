@@ -209,7 +209,7 @@ func (b *Book) search(v kv.View, ref string) (string, error) {
 	return "", fmt.Errorf("%w: run %q", ErrNotFound, ref)
 }
 
-// OpenRuns yields the ids of the runs that are not ended, oldest first.
+// OpenRuns returns the ids of the runs that are not ended, oldest first.
 func (b *Book) OpenRuns() ([]string, error) {
 	var runs []string
 	err := b.store.View(func(v kv.View) error {

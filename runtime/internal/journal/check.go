@@ -14,8 +14,8 @@ func (b *Book) Check() []error {
 	var problems []error
 	note := func(format string, args ...any) { problems = append(problems, fmt.Errorf("pawl: "+format, args...)) }
 	err := b.store.View(func(v kv.View) error {
-		c := &checker{view: v, note: note, states: map[string]*State{}, ended: map[string]bool{}}
-		return errors.Join(c.runs(b), c.open(), c.completed(), c.externals(), c.pairs())
+		c := &checker{view: v, note: note, states: map[string]*State{}, ended: map[string]bool{}, deployed: map[string]error{}}
+		return errors.Join(c.runs(), c.open(), c.completed(), c.externals(), c.pairs())
 	})
 	if err != nil {
 		problems = append(problems, err)
@@ -30,10 +30,12 @@ type checker struct {
 	states map[string]*State
 	ended  map[string]bool
 	opened map[string]bool
+	// deployed is what was found out about a workflow, by digest.
+	deployed map[string]error
 }
 
 // runs folds every run and reads every body that it names.
-func (c *checker) runs(b *Book) error {
+func (c *checker) runs() error {
 	for id, from := "", prefixRun; ; from = join(prefixRun, id) {
 		var err error
 		if id, err = runBefore(c.view, from); err != nil || id == "" {
@@ -47,7 +49,7 @@ func (c *checker) runs(b *Book) error {
 		}
 		c.states[id] = s.State
 		c.bodies(s)
-		if err := c.workflow(b, s.State); err != nil {
+		if err := c.workflow(s.Start.Digest); err != nil {
 			c.note("run %s: %w", id, err)
 		}
 	}
@@ -71,17 +73,27 @@ func (c *checker) bodies(s *Snapshot) {
 	}
 }
 
-// workflow makes sure that a run that is not ended has the code it needs.
-func (c *checker) workflow(b *Book, s *State) error {
-	d, err := b.Deployed(s.Start.Digest)
+// workflow makes sure that a run has the code it was begun with. Each workflow
+// is read once.
+func (c *checker) workflow(digest string) error {
+	err, known := c.deployed[digest]
+	if !known {
+		err = c.readWorkflow(digest)
+		c.deployed[digest] = err
+	}
+	return err
+}
+
+func (c *checker) readWorkflow(digest string) error {
+	d, err := readDeployed(c.view, digest)
 	if err != nil {
 		return err
 	}
-	if _, err := b.Files(s.Start.Digest, d); err != nil {
+	if _, err := readFiles(c.view, digest, d); err != nil {
 		return err
 	}
 	for _, ref := range d.Modules {
-		if _, err := b.Module(ref); err != nil {
+		if _, err := readModule(c.view, ref); err != nil {
 			return err
 		}
 	}

@@ -65,23 +65,28 @@ func (b *Book) Deploy(ctx context.Context, digest, name, version string, files, 
 }
 
 // Deployed returns the workflow with the digest.
-func (b *Book) Deployed(digest string) (*Deployed, error) {
-	d := new(Deployed)
-	err := b.store.View(func(v kv.View) error {
-		key := join(prefixDeployed, digestPart(digest))
-		data, err := v.Get(key)
-		if errors.Is(err, kv.ErrNotFound) {
-			return fmt.Errorf("%w: workflow %s", ErrNotFound, digest)
-		}
-		if err != nil {
-			return err
-		}
-		if err := decode(data, d); err != nil {
-			return &UndecodableError{Key: string(key), Err: err}
-		}
-		return nil
+func (b *Book) Deployed(digest string) (d *Deployed, err error) {
+	err = b.store.View(func(v kv.View) error {
+		d, err = readDeployed(v, digest)
+		return err
 	})
 	return d, err
+}
+
+func readDeployed(v kv.View, digest string) (*Deployed, error) {
+	key := join(prefixDeployed, digestPart(digest))
+	data, err := v.Get(key)
+	if errors.Is(err, kv.ErrNotFound) {
+		return nil, fmt.Errorf("%w: workflow %s", ErrNotFound, digest)
+	}
+	if err != nil {
+		return nil, err
+	}
+	d := new(Deployed)
+	if err := decode(data, d); err != nil {
+		return nil, &UndecodableError{Key: string(key), Err: err}
+	}
+	return d, nil
 }
 
 // Named returns the digest of the workflow that was deployed last under name.
@@ -98,30 +103,53 @@ func (b *Book) Named(name string) (digest string, err error) {
 }
 
 // Files reads the files of a workflow.
-func (b *Book) Files(digest string, d *Deployed) (map[string][]byte, error) {
-	files := map[string][]byte{}
-	err := b.store.View(func(v kv.View) error {
-		for name, body := range d.Files {
-			data, err := kv.ReadBlob(v, deployedPrefix(digest), *body.Hash, body.Size)
-			if err != nil {
-				return fmt.Errorf("workflow %s: %s: %w", digest, name, err)
-			}
-			files[name] = data
-		}
-		return nil
+func (b *Book) Files(digest string, d *Deployed) (files map[string][]byte, err error) {
+	err = b.store.View(func(v kv.View) error {
+		files, err = readFiles(v, digest, d)
+		return err
 	})
 	return files, err
+}
+
+func readFiles(v kv.View, digest string, d *Deployed) (map[string][]byte, error) {
+	files := map[string][]byte{}
+	for name, body := range d.Files {
+		data, err := kv.ReadBlob(v, deployedPrefix(digest), *body.Hash, body.Size)
+		if err != nil {
+			return nil, fmt.Errorf("workflow %s: %s: %w", digest, name, err)
+		}
+		files[name] = data
+	}
+	return files, nil
+}
+
+// HasModule reports whether the module is there, without reading it.
+func (b *Book) HasModule(digest string) (found bool, err error) {
+	raw, err := hex.DecodeString(digestPart(digest))
+	if err != nil || len(raw) != 32 {
+		return false, nil
+	}
+	err = b.store.View(func(v kv.View) error {
+		found, err = kv.HasBlob(v, prefixModule, [32]byte(raw))
+		return err
+	})
+	return found, err
 }
 
 // Module reads a module.
 func (b *Book) Module(ref ModuleRef) (wasm []byte, err error) {
 	err = b.store.View(func(v kv.View) error {
-		wasm, err = kv.ReadBlob(v, prefixModule, ref.Hash, ref.Size)
-		if errors.Is(err, kv.ErrNotFound) {
-			return fmt.Errorf("%w: module %s is missing from the store", ErrNotFound, ref.Digest())
-		}
+		wasm, err = readModule(v, ref)
 		return err
 	})
+	return wasm, err
+}
+
+func readModule(v kv.View, ref ModuleRef) ([]byte, error) {
+	wasm, err := kv.ReadBlob(v, prefixModule, ref.Hash, ref.Size)
+	if errors.Is(err, kv.ErrNotFound) {
+		return nil, fmt.Errorf("%w: module %s is missing from the store", ErrNotFound, ref.Digest())
+	}
 	return wasm, err
 }
 

@@ -377,11 +377,3 @@ func (s *State) recoveriesHere() int {
 
 // Ended reports whether nothing can happen to the run any more.
 func (s *State) Ended() bool { return s.Phase == PhaseCompleted }
-
-// Output is the run's output, once it is completed.
-func (s *State) Output() *kv.Body {
-	if !s.Ended() || len(s.Steps) == 0 {
-		return nil
-	}
-	return s.Steps[len(s.Steps)-1].Output
-}

@@ -59,7 +59,7 @@ func (r *Run) Reenter(ctx context.Context) (charged bool, err error) {
 	return !rec.Free, wait.Wait(ctx)
 }
 
-// Complete ends the current step. next begins the step after it in the same
+// Complete ends the current step and begins the one after it in the same
 // batch; if a budget does not allow that, the run parks there instead. The end
 // of the last step ends the run, and is waited for.
 func (r *Run) Complete(ctx context.Context, output []byte) error {
