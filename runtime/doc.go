@@ -32,6 +32,60 @@
 //   - A run goes on with the code and the contracts it began with, or it says which
 //     of them differ.
 //
+// # Use
+//
+//	tools, err := host.NewRegistry(charge) // host.Func makes a tool of a Go function
+//	store, err := kv.Open("data", nil)     // a directory on a local disk; one process at a time
+//	defer store.Close()
+//	engine, err := pawl.Open(ctx, store, &pawl.Options{Tools: tools})
+//	defer engine.Close()
+//	workflow, err := engine.Deploy(ctx, os.DirFS("refund"))   // workflow.toml and built modules
+//	run, err := pawl.Start(ctx, workflow, "refund-T1", ticket, nil)
+//	result, err := pawl.Await[Result](ctx, run)
+//
+// Deploy does not build: the command pawl build does, or package steps/build.
+// After a crash, Open goes on with every run by itself. A run that waits for a
+// person ([ErrNeedsDecision]) can be resumed, which asks its receivers again;
+// acts by which a person decides an outcome do not exist yet.
+//
+// # The file workflow.toml
+//
+// Everything that is not required says its default.
+//
+//	pawl = 1                          # format of the file; required
+//
+//	[workflow]
+//	name       = "refund"             # [a-z][a-z0-9_]{0,63}; required
+//	version    = "1.0.0"              # the author's word for it; required
+//	title      = "Refund {input.order}"        # default: the name
+//	labels     = { order = "{input.order}" }   # default: none
+//	input      = "schema/ticket.json" # JSON Schema 2020-12, a file or an inline table; required
+//	deadline   = "72h"                # from the start, downtime included; default: none
+//	on_failure = "hold"               # the default, and the only one yet
+//
+//	[budget]                          # of the whole run, over all processes
+//	attempts    = 12                  # of all steps together; default: no limit
+//	calls       = 60                  # sendings and refused calls; default: no limit
+//	recoveries  = 5                   # in a row at one position; the default
+//	active_time = "10m"               # downtime and waiting do not count; default: no limit
+//	units       = { tokens = 20_000 } # what tools charge, by name; default: no limit
+//
+//	[[step]]                          # in order; at least one
+//	name   = "draft"                  # as the module names it; required
+//	module = "refund.wasm"            # a file in the folder; required
+//	tools  = ["llm.complete"]         # what the step may call; default: nothing
+//	with   = { ticket = "input", order = "steps.lookup" }  # CEL; default: the output of the
+//	                                  # step before, or the run's input for the first
+//	output = "schema/draft.json"      # JSON Schema of the output; default: any JSON
+//	retry  = { attempts = 4, backoff = "1s", max_backoff = "1m" }  # default: 1 attempt
+//	limits = { memory = "64MiB", calls = 20 }   # default: 128MiB, no limit of calls
+//
+//	[step.tool."llm.complete"]
+//	use = "openai"                    # the operator's tool; default: the same name
+//
+//	[module."refund.wasm"]
+//	go = "./steps"                    # the package it is built from; default: "."
+//
 // Three verbs are never mixed: cancelling a context stops waiting; [Engine.Close]
 // leaves runs resumable; only a recorded act of a person changes a run.
 package runtime
