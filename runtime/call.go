@@ -71,7 +71,7 @@ func answer(status abi.Status, body []byte, at time.Time, head abi.ResultHead) *
 		head.Message = fmt.Sprintf("the response has %d bytes; a step takes at most %d", len(body), sandbox.MaxPayload)
 		body = nil
 	}
-	return &sandbox.Reply{Status: status, Body: body, At: at, Head: head}
+	return &sandbox.Reply{Status: status, Body: body, At: journal.Recorded(at), Head: head}
 }
 
 // knowledge is what the journal knows of a call.
