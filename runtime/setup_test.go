@@ -51,6 +51,8 @@ type bundle struct {
 	opts   pawl.Options
 	store  kv.Store
 	engine *pawl.Engine
+	// wrap, if set, makes what the engine sees instead of the store.
+	wrap func(kv.Store) kv.Store
 	// damaged stores are not checked at the end.
 	damaged bool
 }
@@ -82,6 +84,9 @@ func (b *bundle) open() {
 	var err error
 	if b.store, err = kv.Open(b.dir, nil); err != nil {
 		b.t.Fatal(err)
+	}
+	if b.wrap != nil {
+		b.store = b.wrap(b.store)
 	}
 	b.opts.Tools = b.tools
 	if b.engine, err = pawl.Open(b.t.Context(), b.store, &b.opts); err != nil {

@@ -3,6 +3,8 @@
 package main
 
 import (
+	crand "crypto/rand"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -30,11 +32,14 @@ type Op struct {
 	Fail   string `json:"fail,omitempty"`    // fails for good with this code
 	Error  string `json:"error,omitempty"`   // fails with a plain error
 	NotYet string `json:"not_yet,omitempty"` // is not ready yet
+	After  int    `json:"after,omitempty"`   // hours until NotYet is ready, instead of a moment
 	Panic  string `json:"panic,omitempty"`
 	Log    string `json:"log,omitempty"`
 	// Chance calls the tool with the time, random numbers and the order of a
 	// map as its request.
 	Chance string `json:"chance,omitempty"`
+	// Entropy calls the tool with bytes of crypto/rand as its request.
+	Entropy string `json:"entropy,omitempty"`
 	// Big adds an output of so many bytes.
 	Big  int  `json:"big,omitempty"`
 	Loop bool `json:"loop,omitempty"` // for ever
@@ -76,12 +81,14 @@ func one(s *steps.Step, op Op, out *[]json.RawMessage) error {
 		return call(s, op.Call, op.Request, op, out)
 	case op.Chance != "":
 		return call(s, op.Chance, chance(), op, out)
+	case op.Entropy != "":
+		return call(s, op.Entropy, entropy(), op, out)
 	case op.Fail != "":
 		return steps.Fail(op.Fail, "told to fail")
 	case op.Error != "":
 		return errors.New(op.Error)
 	case op.NotYet != "":
-		return steps.NotYet(time.Millisecond, "%s", op.NotYet)
+		return steps.NotYet(time.Millisecond+time.Duration(op.After)*time.Hour, "%s", op.NotYet)
 	case op.Panic != "":
 		panic(op.Panic)
 	case op.Log != "":
@@ -121,6 +128,13 @@ func call(s *steps.Step, tool string, request json.RawMessage, op Op, out *[]jso
 	told, _ := json.Marshal(err.Error())
 	*out = append(*out, told)
 	return do(s, op.Else, out)
+}
+
+func entropy() json.RawMessage {
+	bytes := make([]byte, 16)
+	_, _ = crand.Read(bytes) // never fails
+	text, _ := json.Marshal(map[string]string{"entropy": hex.EncodeToString(bytes)})
+	return text
 }
 
 func chance() json.RawMessage {

@@ -1,0 +1,58 @@
+package runtime_test
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	pawl "github.com/pawl-dev/pawl/runtime"
+)
+
+// Runs come newest first, "@last" is the newest, and a name finds its run.
+// (How names are matched is tested where they are matched, in the journal.)
+//
+// Seen red with the oldest as the last, and with a sequence that ends at a run
+// that cannot be read.
+func TestRunsAndFind(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	if _, err := b.engine.Find("@last"); !errors.Is(err, pawl.ErrNotFound) {
+		t.Errorf("the last of no runs: %v", err)
+	}
+	w := b.deploy(folder(t, "", ""))
+	var ids []string
+	for _, id := range []string{"first", "second", "third"} {
+		r := b.start(w, id, `{"one":[]}`)
+		b.rest(r)
+		ids = append(ids, r.ID())
+		if last := b.find("@last"); last.ID() != r.ID() {
+			t.Errorf("the last is %s, want %s", last.ID(), r.ID())
+		}
+		for _, ref := range []string{id, r.ID(), id[:4], r.ID()[12:]} {
+			if found := b.find(ref); found.ID() != r.ID() {
+				t.Errorf("%q finds %s, want %s", ref, found.ID(), r.ID())
+			}
+		}
+	}
+	for _, ref := range []string{"nobody", "", ids[0][:4]} {
+		if _, err := b.engine.Find(ref); !errors.Is(err, pawl.ErrNotFound) {
+			t.Errorf("%q: %v", ref, err)
+		}
+	}
+	commit(t, chain(t, b.store, []byte("r/"+ids[1]+"/")).Append([]byte("hello"), nil))
+	b.damaged = true
+	var got []string
+	for c, err := range b.engine.Runs() {
+		if err != nil {
+			if !errors.Is(err, pawl.ErrUndecodable) {
+				t.Error(err)
+			}
+			got = append(got, "undecodable")
+			continue
+		}
+		got = append(got, c.ExternalID)
+	}
+	if want := []string{"third", "undecodable", "first"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
