@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -90,6 +91,15 @@ func TestEvalErrors(t *testing.T) {
 				t.Errorf("source %q, want %q", typed.Source, row.src)
 			}
 		})
+	}
+}
+
+// Seen red without the cut.
+func TestEvalErrorIsShort(t *testing.T) {
+	t.Parallel()
+	_, err := eval(t, `{}[input]`, `"`+strings.Repeat("ä", 10_000)+`"`)
+	if err == nil || len(err.Error()) > 400 || !utf8.ValidString(err.Error()) || !strings.Contains(err.Error(), "no such key") {
+		t.Errorf("%.500v", err)
 	}
 }
 

@@ -16,6 +16,9 @@ import (
 	"cel.dev/cel-go/interpreter"
 )
 
+// maxMessage bounds what an [EvalError] says, in bytes.
+const maxMessage = 300
+
 // Program is a compiled expression. It is safe for concurrent use.
 type Program struct {
 	source  string
@@ -163,7 +166,7 @@ func compileError(src string, vars []string, issues *cel.Issues) *CompileError {
 }
 
 func (p *Program) evalError(err error) *EvalError {
-	e := &EvalError{Source: p.source, Message: err.Error()}
+	e := &EvalError{Source: p.source, Message: cut(err.Error())}
 	var cancelled interpreter.EvalCancelledError
 	var place *types.Err
 	switch {
@@ -178,4 +181,12 @@ func (p *Program) evalError(err error) *EvalError {
 		}
 	}
 	return e
+}
+
+// cut bounds a message: CEL quotes keys of the input, however long.
+func cut(message string) string {
+	if len(message) <= maxMessage {
+		return message
+	}
+	return strings.ToValidUTF8(message[:maxMessage], "") + "..."
 }
