@@ -1,6 +1,7 @@
 package httptool
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -111,7 +112,7 @@ func (t *tool) explain(ctx context.Context, err error, sent bool) *failure {
 
 func response(resp *http.Response, body []byte, cut *cutter) host.Response {
 	r := host.Response{Status: resp.StatusCode, Type: abi.TypeBytes, Body: cut.body(body)}
-	if isJSON(resp.Header.Get("Content-Type")) && validJSON(r.Body) {
+	if isJSON(resp.Header.Get("Content-Type"), r.Body) && validJSON(r.Body) {
 		r.Type = abi.TypeJSON
 	}
 	return r
@@ -132,7 +133,17 @@ func location(h http.Header, cut *cutter) string {
 	return shorten(cut.text(text), maxQuoted)
 }
 
-func isJSON(contentType string) bool {
+// isJSON reports whether a body is meant as JSON. Servers that name no type, or
+// leave it to a library that calls all text plain, mean it when they begin an
+// object or a list.
+func isJSON(contentType string, body []byte) bool {
 	typ, _, err := mime.ParseMediaType(contentType)
-	return err == nil && (typ == "application/json" || typ == "text/json" || strings.HasSuffix(typ, "+json"))
+	switch {
+	case contentType == "", err == nil && typ == "text/plain":
+		body = bytes.TrimLeft(body, " \t\r\n")
+		return len(body) > 0 && (body[0] == '{' || body[0] == '[')
+	case err != nil:
+		return false
+	}
+	return typ == "application/json" || typ == "text/json" || strings.HasSuffix(typ, "+json")
 }

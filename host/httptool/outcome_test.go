@@ -245,8 +245,10 @@ func TestTypeOfAnAnswer(t *testing.T) {
 		{"JSON that is none", "application/json", `{"a":`, abi.TypeBytes},
 		{"JSON that is no UTF-8", "application/json", "\"\xff\"", abi.TypeBytes},
 		{"JSON without content", "application/json", "", abi.TypeBytes},
-		{"text", "text/plain", `{"a":1}`, abi.TypeBytes},
-		{"nothing said", "", `{"a":1}`, abi.TypeBytes},
+		{"an object that is called text", "text/plain", `{"a":1}`, abi.TypeJSON},
+		{"text", "text/plain", `12`, abi.TypeBytes},
+		{"something else", "text/html", `{"a":1}`, abi.TypeBytes},
+		{"nothing said", "", `{"a":1}`, abi.TypeJSON},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()

@@ -70,7 +70,7 @@ func (t *tool) judge(r *reply) host.Answer {
 	a.Outcome, a.Settles = t.outcomes.judge(r.response.Status, r.waits, t.isRead())
 	if a.Outcome != host.OutcomeApplied {
 		a.RetryAfter = r.wait
-		a.Code, a.Message = "http_"+strconv.Itoa(r.response.Status), describe(r)
+		a.Code, a.Message = "http_"+strconv.Itoa(r.response.Status), describe(r, t.method, t.url)
 		return a
 	}
 	if r.cut != nil {
@@ -100,13 +100,15 @@ func (t *tool) judgeCut(a host.Answer, cut *failure) host.Answer {
 
 func (t *tool) isRead() bool { return t.contract.Effect == host.Read }
 
-// describe says in one sentence what a reply was.
-func describe(r *reply) string {
+// describe says in one sentence what a reply was, and to what. Of the URL it
+// shows the template: values may be long, and are in the request.
+func describe(r *reply, method string, u *urlTemplate) string {
 	status := r.response.Status
 	text := fmt.Sprintf("the receiver answered %d", status)
 	if name := http.StatusText(status); name != "" {
 		text += " (" + name + ")"
 	}
+	text += " to " + method + " " + shorten(u.base+u.identity(), maxQuoted)
 	if status >= 300 && status <= 399 {
 		text += "; redirects are not followed"
 		if r.location != "" {

@@ -3,6 +3,7 @@ package httptool
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"slices"
 	"strconv"
 
@@ -36,7 +37,7 @@ func (t *askable) Verify(ctx context.Context, c *host.Call) host.Verdict {
 		return host.Verdict{Code: failed.code, Message: failed.message}
 	}
 	if !decides(r.response.Status) || r.cut != nil {
-		return noAnswer(r)
+		return t.noAnswer(r)
 	}
 	return t.decide(r)
 }
@@ -51,8 +52,8 @@ func decides(status int) bool {
 	return false
 }
 
-func noAnswer(r *reply) host.Verdict {
-	v := host.Verdict{Code: "http_" + strconv.Itoa(r.response.Status), Message: describe(r), RetryAfter: r.wait}
+func (t *askable) noAnswer(r *reply) host.Verdict {
+	v := host.Verdict{Code: "http_" + strconv.Itoa(r.response.Status), Message: describe(r, http.MethodGet, t.query), RetryAfter: r.wait}
 	if r.cut != nil {
 		v.Code, v.Message = r.cut.code, r.cut.message
 	}
@@ -72,7 +73,7 @@ func (t *askable) decide(r *reply) host.Verdict {
 	case applied:
 		return t.found(r.response)
 	}
-	v := noAnswer(r)
+	v := t.noAnswer(r)
 	v.Code, v.Message = "verify_unclear", v.Message+", which is neither applied nor absent"
 	return v
 }
