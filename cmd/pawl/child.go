@@ -6,11 +6,11 @@ import (
 	"github.com/pawl-dev/pawl/runtime/crashtest"
 )
 
-// CrashChild is one process of a crash matrix; other commands start it.
-type CrashChild struct{}
+// childCommand is one process of a crash matrix; other commands start it.
+type childCommand struct{}
 
 // Run is the command.
-func (*CrashChild) Run(ctx context.Context, g *Globals) error {
+func (*childCommand) Run(ctx context.Context, g *Globals) error {
 	tools, err := readTools(g.Tools)
 	if err != nil {
 		return err

@@ -17,9 +17,9 @@ type cli struct {
 	Runs    runsCommand    `cmd:"" help:"List the runs, the newest first."`
 	Show    showCommand    `cmd:"" help:"Show how a run stands, and why it does not move."`
 	Version versionCommand `cmd:"" help:"Say which version this is, and which runs it can go on with."`
-	Demo    Demo           `cmd:"" help:"Kill the refund example at every boundary, resume it, and count what happened."`
+	Demo    demoCommand    `cmd:"" help:"Kill the refund example at every boundary, resume it, and count what happened."`
 
-	CrashChild CrashChild `cmd:"" hidden:""`
+	CrashChild childCommand `cmd:"" hidden:""`
 }
 
 // Globals are what every command has.

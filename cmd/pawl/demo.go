@@ -14,13 +14,17 @@ import (
 	"github.com/pawl-dev/pawl/runtime/crashtest/fakes"
 )
 
-// Demo is the command demo: the refund example, killed at every boundary.
-type Demo struct {
-	Keep bool `help:"Keep the stores and ledgers of all runs, and say where they are."`
+// demoCommand is the refund example, killed at every boundary.
+type demoCommand struct {
+	Keep   bool              `help:"Keep the stores and ledgers of all runs, and say where they are."`
+	Points []crashtest.Point `hidden:"" help:"Make only the rows of these points, such as H3."`
 }
 
+// demoParallel is how many rows are under way at once.
+const demoParallel = 2
+
 // Run is the command.
-func (c *Demo) Run(ctx context.Context, g *Globals) (err error) {
+func (c *demoCommand) Run(ctx context.Context, g *Globals) (err error) {
 	root, err := findSource()
 	if err != nil {
 		return err
@@ -39,10 +43,16 @@ func (c *Demo) Run(ctx context.Context, g *Globals) (err error) {
 	} else {
 		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	}
-	report, err := crashDemo(ctx, g, built, dir)
+	report, err := c.crash(ctx, g, built, dir)
 	if err != nil {
 		return otherwise(err, "demo_failed", "pawl demo --keep leaves the stores and ledgers for you to look at", statusFailed)
 	}
+	return g.endDemo(report)
+}
+
+// endDemo tells what became of all rows. A row that is not as it must be makes
+// the exit status.
+func (g *Globals) endDemo(report *crashtest.Report) error {
 	if err := g.printDemo(report); err != nil {
 		return err
 	}
@@ -52,8 +62,8 @@ func (c *Demo) Run(ctx context.Context, g *Globals) (err error) {
 	return nil
 }
 
-// crashDemo makes the matrix.
-func crashDemo(ctx context.Context, g *Globals, built *demoFiles, dir string) (*crashtest.Report, error) {
+// crash makes the matrix.
+func (c *demoCommand) crash(ctx context.Context, g *Globals, built *demoFiles, dir string) (*crashtest.Report, error) {
 	input, err := os.ReadFile(built.ticket)
 	if err != nil {
 		return nil, err
@@ -62,10 +72,11 @@ func crashDemo(ctx context.Context, g *Globals, built *demoFiles, dir string) (*
 	p.say("A clean run first, then one for each boundary: killed there with SIGKILL, resumed in a fresh process.")
 	return crashtest.Run(ctx, &crashtest.Config{
 		Workflow: built.dir, Input: input, Dir: dir, Begin: p.begin, Progress: p.row,
+		Points: c.Points, Parallel: demoParallel,
 		Receivers: func(ctx context.Context, dir string) (crashtest.Receivers, error) {
 			return startServices(ctx, built, dir)
 		},
-		Child: func(dir string, _ crashtest.Receivers) (*exec.Cmd, error) { return crashChild(built, dir) },
+		Child: func(dir string, _ crashtest.Receivers) (*exec.Cmd, error) { return demoChild(built, dir) },
 	})
 }
 
@@ -86,8 +97,8 @@ func startServices(ctx context.Context, built *demoFiles, dir string) (crashtest
 	return p, nil
 }
 
-// crashChild is this program again, as one process of a run.
-func crashChild(built *demoFiles, dir string) (*exec.Cmd, error) {
+// demoChild is this program again, as one process of a run.
+func demoChild(built *demoFiles, dir string) (*exec.Cmd, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("this program cannot be started again: %w", err)

@@ -28,7 +28,7 @@ func (p *demoProgress) say(format string, args ...any) {
 
 func (p *demoProgress) begin(rows int) {
 	p.rows = rows
-	p.say("The clean run is done. %d boundaries, 2 at a time:", rows)
+	p.say("The clean run is done. %d boundaries, %d at a time:", rows, demoParallel)
 }
 
 func (p *demoProgress) row(r *crashtest.Row) {
