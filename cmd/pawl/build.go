@@ -134,23 +134,32 @@ func hasSources(dir, pkg string) bool {
 
 func (m *builtModule) build(ctx context.Context, g *Globals, dir string) (err error) {
 	built := exists(m.Path)
-	if !built {
-		g.notice("building", "Building Pawl's steps, first time only")
+	from := m.Package
+	if strings.HasPrefix(from, ".") {
+		from = filepath.Join(dir, from)
 	}
-	slow := time.AfterFunc(slowBuild, func() {
-		if built {
-			g.notice("building", "Building the steps again: %s", m.Module)
-		}
-	})
-	defer slow.Stop()
-	m.Digest, err = build.Module(ctx, &build.Options{
-		Dir: dir, Package: m.Package, Out: m.Path,
-		Describe: func(ctx context.Context, wasm []byte) ([]byte, error) { return pawl.Describe(ctx, wasm, g.cacheDir()) },
-	})
+	s := &stages{g: g}
+	if built {
+		s.silent = slowBuild // it may be up to date
+	}
+	m.Digest, err = s.build(ctx, from, g.cacheDir(), &build.Options{Dir: dir, Package: m.Package, Out: m.Path})
 	if built && errors.Is(err, build.ErrNoGo) {
 		g.notice("no_go", "There is no go command: %s is used as it is.", m.Path)
 		m.Package = ""
 		return nil
 	}
 	return otherwise(err, "build_failed", "mend the sources of "+m.Module+", then repeat the command", statusUsage)
+}
+
+// build builds a module and compiles it, and tells of both. from is where its
+// sources are as people are told of it.
+func (s *stages) build(ctx context.Context, from, cacheDir string, o *build.Options) (digest string, err error) {
+	defer s.end()
+	name := filepath.Base(o.Out)
+	s.next("Building " + name + " from " + from)
+	o.Describe = func(ctx context.Context, wasm []byte) ([]byte, error) {
+		s.next("Compiling " + name + " for this machine")
+		return pawl.Describe(ctx, wasm, cacheDir)
+	}
+	return build.Module(ctx, o)
 }

@@ -14,7 +14,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	pawl "github.com/pawl-dev/pawl/runtime"
 	"github.com/pawl-dev/pawl/steps/build"
 
 	goruntime "runtime"
@@ -167,13 +166,13 @@ func (d *demoFiles) build(ctx context.Context, g *Globals, root string) error {
 			return err
 		}
 	}
-	_, err = build.Module(ctx, &build.Options{
-		Dir: example, Out: filepath.Join(temp, "refund.wasm"),
-		Describe: func(ctx context.Context, wasm []byte) ([]byte, error) { return pawl.Describe(ctx, wasm, d.cache) },
-	})
-	if err != nil {
+	s := &stages{g: g}
+	defer s.end()
+	out := &build.Options{Dir: example, Out: filepath.Join(temp, "refund.wasm")}
+	if _, err := s.build(ctx, "examples/refund", d.cache, out); err != nil {
 		return err
 	}
+	s.next("Building the services that it calls")
 	if err := buildServices(ctx, example, filepath.Join(temp, "services")); err != nil {
 		return err
 	}

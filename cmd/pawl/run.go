@@ -39,7 +39,7 @@ func (c *runCommand) Run(ctx context.Context, g *Globals) (err error) {
 		return err
 	}
 	defer w.close(&err)
-	workflow, err := w.deploy(ctx, c.Dir)
+	workflow, err := w.deploy(ctx, g, c.Dir)
 	if err != nil {
 		return err
 	}
@@ -64,12 +64,15 @@ func (c *runCommand) Run(ctx context.Context, g *Globals) (err error) {
 }
 
 // deploy makes the folder's workflow known to the engine.
-func (w *workplace) deploy(ctx context.Context, dir string) (*pawl.Workflow, error) {
+func (w *workplace) deploy(ctx context.Context, g *Globals, dir string) (*pawl.Workflow, error) {
 	root, err := openFolder(dir)
 	if err != nil {
 		return nil, err
 	}
 	defer root.Close()
+	s := &stages{g: g, silent: slowBuild}
+	s.next("Compiling the workflow's modules for this machine")
+	defer s.end()
 	workflow, err := w.Deploy(ctx, root.FS())
 	return workflow, invalidFolder(err)
 }
