@@ -83,7 +83,17 @@ func perLedger(effects map[string]int) map[string]int {
 	return n
 }
 
+// demoLegend says what the boundaries are called.
+const demoLegend = `
+H0 before the intent, H1 intent durable and nothing sent, H2 sent and not applied, H3 applied and answer lost,
+H4 answer in memory, H5 receipt durable, H6 checkpoint durable; E1, E2 ... before and after the last write of each step.
+A read that charges nothing has no H1: it is sent without waiting for its intent.
+`
+
 func writeDemoTable(out io.Writer, report *crashtest.Report) error {
+	if _, err := io.WriteString(out, demoLegend); err != nil {
+		return err
+	}
 	ledgers := slices.Sorted(maps.Keys(perLedger(report.Clean.Effects)))
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "\nboundary\tresumed from\t%s\tduplicates\toutput\tbudgets\n", strings.Join(ledgers, "\t"))

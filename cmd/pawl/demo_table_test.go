@@ -83,7 +83,7 @@ H0 lookup/0 orders.get  lookup        2       1    0           equal   exact
 				t.Errorf("exit status %d, want %d", status, row.status)
 			}
 			// How wide a column is, is not what this is about.
-			if diff := cmp.Diff(squeezed(table+row.text), squeezed(out.String())); diff != "" {
+			if diff := cmp.Diff(squeezed(demoLegend+table+row.text), squeezed(out.String())); diff != "" {
 				t.Error(diff)
 			}
 			out.Reset()
