@@ -86,16 +86,20 @@ var rules = []rule{
 		hint: "wait for that process or end it (its runs stay resumable), or use another directory with --data DIR",
 	},
 	{
-		is: kv.ErrStoreBroken, code: "store_broken", status: statusUnavailable,
-		hint: "a write failed and nothing was sent after it; look at the disk, then run the command again: it goes on from what is durable",
-	},
-	{
 		is: pawl.ErrUndecodable, code: "undecodable", status: statusUnavailable,
 		hint: "this run cannot be read, others can; keep the data directory as it is and restore it from a copy",
 	},
 	{
+		as: is[*kv.DamageError], code: "corrupt", status: statusUnavailable,
+		hint: "put a copy of the whole data directory in its place, or use another directory with --data DIR",
+	},
+	{
 		is: kv.ErrCorrupt, code: "corrupt", status: statusUnavailable,
 		hint: "the store is damaged at that key; keep the data directory as it is and restore it from a copy",
+	},
+	{
+		is: kv.ErrStoreBroken, code: "store_broken", status: statusUnavailable,
+		hint: "a write failed and nothing was sent after it; look at the disk, then run the command again: it goes on from what is durable",
 	},
 	{
 		is: pawl.ErrIncompatible, code: "incompatible", status: statusRefused,
@@ -146,12 +150,8 @@ var rules = []rule{
 		hint: "look at the last error (pawl show)",
 	},
 	{
-		as: is[tomlfile.Errors], code: "invalid_file", status: statusUsage,
+		as: is[*tomlfile.Error], code: "invalid_file", status: statusUsage, // one or several
 		hint: "mend the file at the places named",
-	},
-	{
-		as: is[*tomlfile.Error], code: "invalid_file", status: statusUsage,
-		hint: "mend the file at the place named",
 	},
 	{
 		as: is[*host.ContractError], code: "invalid_tool", status: statusUsage,

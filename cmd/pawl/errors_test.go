@@ -33,6 +33,8 @@ func TestEveryErrorHasACodeAStatusAndAHint(t *testing.T) {
 		"locked":                     {&kv.LockedError{Dir: "d", PID: 42}, "store_locked", 5, "process 42"},
 		"broken":                     {fmt.Errorf("run: %w", kv.ErrStoreBroken), "store_broken", 5, "broken"},
 		"corrupt":                    {&kv.CorruptError{Key: []byte("r/1"), Reason: "checksum"}, "corrupt", 5, "r/1"},
+		"broken by what is corrupt":  {fmt.Errorf("%w: %w", kv.ErrStoreBroken, &kv.CorruptError{Key: []byte("r/1"), Reason: "checksum"}), "corrupt", 5, "r/1"},
+		"damaged":                    {&kv.DamageError{File: "d/1.sst", Reason: "short"}, "corrupt", 5, "d/1.sst is damaged"},
 		"undecodable":                {fmt.Errorf("x: %w", pawl.ErrUndecodable), "undecodable", 5, "undecodable"},
 		"incompatible":               {&pawl.IncompatibleError{Run: "r", Differences: []pawl.Difference{{Pin: "arch", What: "amd64"}, {Pin: "tool a", What: "missing"}}}, "incompatible", 4, "r\n  arch: amd64\n  tool a: missing"},
 		"conflict":                   {pawl.ErrInputConflict, "input_conflict", 4, "another input"},
@@ -77,6 +79,26 @@ func TestEveryErrorHasACodeAStatusAndAHint(t *testing.T) {
 				t.Errorf("told: %s", &out)
 			}
 		})
+	}
+}
+
+// Seen red with one hint for all that is corrupt, and with the broken store
+// before its cause.
+func TestTheHintSaysWhatIsDamaged(t *testing.T) {
+	t.Parallel()
+	key := &kv.CorruptError{Key: []byte("r/1"), Reason: "checksum"}
+	for name, row := range map[string]struct {
+		err  error
+		says string
+	}{
+		"a file":                      {&kv.DamageError{File: "d/1.sst", Reason: "short"}, "the whole data directory"},
+		"a key":                       {key, "damaged at that key"},
+		"a key, found by a commit":    {fmt.Errorf("%w: %w", kv.ErrStoreBroken, key), "damaged at that key"},
+		"nothing, but a write failed": {kv.ErrStoreBroken, "a write failed"},
+	} {
+		if hint := problemOf(row.err).Hint; !strings.Contains(hint, row.says) {
+			t.Errorf("%s: hint %q", name, hint)
+		}
 	}
 }
 
