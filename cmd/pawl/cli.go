@@ -24,7 +24,7 @@ type cli struct {
 
 // Globals are what every command has.
 type Globals struct {
-	Data  string `help:"Data directory." env:"PAWL_DATA" default:".pawl" placeholder:"DIR"`
+	Data  string `help:"Data directory. Default: .pawl in the current folder." env:"PAWL_DATA" default:".pawl" placeholder:"DIR"`
 	Tools string `help:"Tools file; else PAWL_TOOLS, else tools.toml beside the workflow." placeholder:"FILE"`
 	JSON  bool   `name:"json" help:"Write JSON, errors too."`
 

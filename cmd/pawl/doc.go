@@ -12,4 +12,14 @@
 // a table. Progress and notices go to standard error. With --json standard
 // output has only JSON, one value a line with the result in the last, and
 // standard error has only lines {"error":{...}} and {"notice":{...}}.
+//
+// # Exit status
+//
+//	0    completed
+//	1    failed, cancelled, or a check not passed
+//	2    the command line or a file is wrong
+//	3    waits for a person or a timer; the run is safe
+//	4    refused: incompatible, conflict, denied
+//	5    the store is locked or unavailable
+//	130  interrupted; the run is resumable
 package main

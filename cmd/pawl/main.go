@@ -34,6 +34,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		kong.Name("pawl"),
 		kong.Description("Runs workflows of WebAssembly steps. A run that is killed anywhere goes on from where it was, each effect once."),
 		kong.UsageOnError(),
+		kong.Help(help),
 		kong.Writers(out, stderr),
 		kong.Exit(func(status int) { ended = status }),
 		kong.BindTo(ctx, (*context.Context)(nil)),
@@ -53,6 +54,27 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		return report(&c.Globals, usage(err))
 	}
 	return report(&c.Globals, out.lost(command.Run()))
+}
+
+// exitStatuses are told by --help.
+const exitStatuses = `
+Exit status:
+  0    completed
+  1    failed, cancelled, or a check not passed
+  2    the command line or a file is wrong
+  3    waits for a person or a timer; the run is safe
+  4    refused: incompatible, conflict, denied
+  5    the store is locked or unavailable
+  130  interrupted; the run is resumable
+`
+
+// help is kong's, with the exit statuses below that of the whole program.
+func help(options kong.HelpOptions, ctx *kong.Context) error {
+	if err := kong.DefaultHelpPrinter(options, ctx); err != nil || ctx.Selected() != nil {
+		return err
+	}
+	_, err := io.WriteString(ctx.Stdout, exitStatuses)
+	return err
 }
 
 // usage is what is wrong with the command line.
