@@ -103,7 +103,7 @@ var rules = []rule{
 	},
 	{
 		is: pawl.ErrIncompatible, code: "incompatible", status: statusRefused,
-		hint: "put back what differs (the tools file, the program), then repeat the command; nothing was executed",
+		hint: "the run goes on only with the contracts it was begun with; put them back, or start a new run under another id; nothing was executed",
 	},
 	{
 		is: pawl.ErrInputConflict, code: "input_conflict", status: statusRefused,
@@ -254,6 +254,26 @@ func problemOf(err error) *problem {
 		p.Message = differences(incompatible)
 	}
 	return p
+}
+
+// named is the error with the run under the name that people gave it: they know
+// no other.
+func named(err error, name string) error {
+	run := ""
+	var step *pawl.StepError
+	var incompatible *pawl.IncompatibleError
+	switch {
+	case errors.As(err, &step):
+		run = step.Run
+	case errors.As(err, &incompatible):
+		run = incompatible.Run
+	}
+	if run == "" || name == "" {
+		return err
+	}
+	p := *problemOf(err)
+	p.Message = strings.ReplaceAll(p.Message, run, name)
+	return &p
 }
 
 // otherwise makes a problem of an error that the table does not know: the

@@ -181,11 +181,21 @@ func (p *page) lastError() {
 	p.print("  %s at %s (%s): %s: %s", where, clock(e.At), e.Kind, e.Code, strings.ReplaceAll(plain(e.Message), "\n", "\n    "))
 }
 
+// nothingMoves says what can be done about a run that has no actions.
+var nothingMoves = map[pawl.RunState]string{
+	pawl.StateFailed:       "nothing moves it; start a new run with another --id",
+	pawl.StateIncompatible: "put back what it was begun with, or start a new run with another --id",
+}
+
 func (p *page) next() {
-	if len(p.doc.Actions) == 0 {
+	nothing := nothingMoves[p.doc.State]
+	if len(p.doc.Actions) == 0 && nothing == "" {
 		return
 	}
 	p.head("WHAT MAY HAPPEN NEXT")
+	if len(p.doc.Actions) == 0 {
+		p.print("  %s", nothing)
+	}
 	for _, a := range p.doc.Actions {
 		p.print("  %s (%s)", a.Action, strings.Join(a.Roles, ", "))
 		p.print("    %s", a.Does)

@@ -46,7 +46,7 @@ func (c *resumeCommand) Run(ctx context.Context, g *Globals) (err error) {
 	p.begin(before)
 	after, err := f.wait(ctx, c.Wait)
 	if err != nil {
-		return err
+		return named(err, before.ExternalID)
 	}
 	return f.end(before, after)
 }
@@ -54,7 +54,7 @@ func (c *resumeCommand) Run(ctx context.Context, g *Globals) (err error) {
 // refused says why the run does not go on. A run that waits for a person waits,
 // whatever keeps it from going on.
 func (c *resumeCommand) refused(err error, before *pawl.Checkpoint, missing error) error {
-	p := *problemOf(err)
+	p := *problemOf(named(err, before.ExternalID))
 	if is[*pawl.StepError](err) {
 		p.Status = statusOf(before.State)
 	}

@@ -58,7 +58,7 @@ func (c *runCommand) Run(ctx context.Context, g *Globals) (err error) {
 	}
 	after, err := f.wait(ctx, c.Wait)
 	if err != nil {
-		return err
+		return named(err, begun.ExternalID)
 	}
 	return f.end(after, after)
 }
@@ -116,11 +116,12 @@ func position(text []byte, offset int64) (line, column int) {
 // refused says why a run was not begun. missing, if not nil, says where no
 // tools file was found.
 func (c *runCommand) refused(err, missing error) error {
-	p := *problemOf(otherwise(err, "not_started", "see pawl run --help", statusUsage))
+	p := *problemOf(otherwise(named(err, c.ID), "not_started", "see pawl run --help", statusUsage))
+	var incompatible *pawl.IncompatibleError
 	switch {
 	case errors.Is(err, pawl.ErrIncompatible) && missing != nil:
 		p.Hint = message(missing)
-	case errors.Is(err, pawl.ErrIncompatible):
+	case errors.As(err, &incompatible) && incompatible.Run == "":
 		p.Hint = "describe what is missing in the tools file; nothing was stored"
 	case errors.Is(err, pawl.ErrInvalidInput) && c.Input == "":
 		p.Hint = "give the input with --input FILE, or - for standard input; nothing was stored"
