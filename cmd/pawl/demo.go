@@ -24,7 +24,18 @@ type demoCommand struct {
 const demoParallel = 2
 
 // Run is the command.
-func (c *demoCommand) Run(ctx context.Context, g *Globals) (err error) {
+func (c *demoCommand) Run(ctx context.Context, g *Globals) error {
+	err := c.run(ctx, g)
+	if err != nil && ctx.Err() != nil && !is[exitStatus](err) {
+		return &problem{
+			Code: "interrupted", Message: "the demo was stopped before its end",
+			Hint: "repeat the command: a demo always begins anew", Status: statusInterrupted,
+		}
+	}
+	return err
+}
+
+func (c *demoCommand) run(ctx context.Context, g *Globals) (err error) {
 	root, err := findSource()
 	if err != nil {
 		return err

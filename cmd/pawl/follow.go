@@ -45,6 +45,7 @@ func (f *following) wait(ctx context.Context, longest time.Duration) (*pawl.Chec
 		f.progress.end()
 		return c, err
 	}
+	f.stopping()
 	if err := f.w.Engine.Close(); err != nil {
 		return nil, err
 	}
@@ -62,6 +63,13 @@ func (f *following) wait(ctx context.Context, longest time.Duration) (*pawl.Chec
 	fmt.Fprintf(f.g.stderr, "stopped. %s The run is resumable:\n", inFlight(c))
 	f.commands(c)
 	return nil, exitStatus(statusInterrupted)
+}
+
+// stopping tells why the end may take a moment.
+func (f *following) stopping() {
+	if c, err := f.run.Checkpoint(); err == nil && c.State == pawl.StateRunning {
+		f.g.notice("stopping", "stopping: waits up to %d s for calls in flight", int(grace.Seconds()))
+	}
 }
 
 // inFlight says which calls have an outcome that is not known and matters.

@@ -5,10 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/pawl-dev/pawl/kv"
 	pawl "github.com/pawl-dev/pawl/runtime"
 )
+
+// grace is how long a command that is told to stop waits for calls in flight.
+const grace = 5 * time.Second
 
 // workplace is the store of the data directory with an engine on it.
 type workplace struct {
@@ -24,7 +28,7 @@ func (g *Globals) open(ctx context.Context, opts pawl.Options) (*workplace, erro
 		return nil, otherwise(fmt.Errorf("the data directory %s cannot be opened: %w", g.Data, err), "store_unavailable",
 			"look at the directory, or use another one with --data DIR or PAWL_DATA", statusUnavailable)
 	}
-	opts.NoRecovery, opts.CacheDir = true, g.cacheDir()
+	opts.NoRecovery, opts.CacheDir, opts.Grace = true, g.cacheDir(), grace
 	engine, err := pawl.Open(ctx, store, &opts)
 	if err != nil {
 		return nil, otherwise(errors.Join(err, store.Close()), "store_unavailable",
