@@ -214,10 +214,11 @@ func TestRefusedCredentialsSettleNothing(t *testing.T) {
 // Seen red with the settle time left out.
 func TestAbsentCountsOnlyAfterTheSettleTime(t *testing.T) {
 	t.Parallel()
-	// The receiver takes two seconds, the settle time is three.
+	// The receiver takes long, so that the fresh process asks while it still works
+	// even on a slow machine; the settle time is longer.
 	w := newWorld(t, "").script("", uses("", "asked", "mail.send"))
-	w.write("tools.toml", strings.ReplaceAll(w.read(w.task.Tools), `settle  = "200ms"`, `settle  = "3s"`))
-	w.fault("mail.send", "slow(2000)", 1)
+	w.write("tools.toml", strings.ReplaceAll(w.read(w.task.Tools), `settle  = "200ms"`, `settle  = "10s"`))
+	w.fault("mail.send", "slow(9000)", 1)
 	p := w.start(program(call("asked", mailRequest)), nil)
 	eventually(t, func() bool { _, requests := w.ledger("mail.send"); return requests == 1 })
 	p.kill()
