@@ -170,6 +170,10 @@ var rules = []rule{
 		hint: "go has no place to keep what it builds: set HOME, or GOCACHE and GOMODCACHE, to folders that can be written, then repeat the command",
 	},
 	{
+		as: lacksModule, code: "no_go_module", status: statusUsage,
+		hint: "the Go sources need a module that requires Pawl: go mod init example.com/steps, then the commands under \"Embedding\" in Pawl's README.md",
+	},
+	{
 		as: blamesSources, code: "build_failed", status: statusUsage,
 		hint: "mend the Go sources, then repeat the command",
 	},
@@ -208,12 +212,18 @@ func is[T error](err error) bool {
 // What go prints tells whom it blames: mistakes in sources have their places.
 var (
 	sourcePlace = regexp.MustCompile(`\.go:\d+`)
+	noModule    = regexp.MustCompile(`go\.mod file not found|cannot find main module|no required module provides package github\.com/pawl-dev/pawl`)
 	cacheNamed  = regexp.MustCompile(`\b(build|module) cache\b`)
 )
 
 func blamesSources(err error) bool {
 	var failed *build.CompileError
 	return errors.As(err, &failed) && sourcePlace.MatchString(failed.Output)
+}
+
+func lacksModule(err error) bool {
+	var failed *build.CompileError
+	return errors.As(err, &failed) && noModule.MatchString(failed.Output)
 }
 
 func goLacksCache(err error) bool {

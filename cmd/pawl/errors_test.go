@@ -105,14 +105,18 @@ func TestTheHintSaysWhatIsDamaged(t *testing.T) {
 func TestWhoIsToBlameForABuild(t *testing.T) {
 	t.Parallel()
 	for printed, want := range map[string]string{
-		"# x\n./s.go:4:2: undefined: build cache":                          "mend the Go sources",
-		"go: finding module\nsteps.go:1:22: cannot find module":            "mend the Go sources",
-		"go: go.mod requires go >= 9.9 (running go 1.26)":                  "mend what go says",
-		"found packages main (a.go) and other (b.go) in /x":                "mend what go says",
-		"go: creating work dir: stat /nope: no such file":                  "mend what go says",
-		"build cache is required, but could not be located: x":             "set HOME, or GOCACHE and GOMODCACHE",
-		"failed to initialize build cache at /x: mkdir /x: denied":         "set HOME, or GOCACHE and GOMODCACHE",
-		"go: module cache not found: neither GOMODCACHE nor GOPATH is set": "set HOME, or GOCACHE and GOMODCACHE",
+		"# x\n./s.go:4:2: undefined: build cache":                                                       "mend the Go sources",
+		"go: finding module\nsteps.go:1:22: cannot find module":                                         "mend the Go sources",
+		"go: go.mod requires go >= 9.9 (running go 1.26)":                                               "mend what go says",
+		"found packages main (a.go) and other (b.go) in /x":                                             "mend what go says",
+		"go: go.mod file not found in current directory or any parent directory; see 'go help modules'": "go mod init",
+		"go: cannot find main module, but found .git/config in /x":                                      "go mod init",
+		"s.go:3:8: no required module provides package github.com/pawl-dev/pawl/steps; to add it:":      "README.md",
+		"s.go:3:8: no required module provides package example.com/other; to add it:":                   "mend the Go sources",
+		"go: creating work dir: stat /nope: no such file":                                               "mend what go says",
+		"build cache is required, but could not be located: x":                                          "set HOME, or GOCACHE and GOMODCACHE",
+		"failed to initialize build cache at /x: mkdir /x: denied":                                      "set HOME, or GOCACHE and GOMODCACHE",
+		"go: module cache not found: neither GOMODCACHE nor GOPATH is set":                              "set HOME, or GOCACHE and GOMODCACHE",
 	} {
 		p := problemOf(fmt.Errorf("x: %w", &build.CompileError{Dir: "d", Package: ".", Output: printed, Err: errors.New("exit status 1")}))
 		if !strings.Contains(p.Hint, want) || !strings.Contains(p.Message, printed) || p.Status != statusUsage {
