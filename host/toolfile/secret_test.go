@@ -36,7 +36,7 @@ func TestSecretsAreReadWhereTheyAre(t *testing.T) {
 	t.Setenv("PAWL_TEST_EMPTY", "")
 	write(toolfile.Name, `pawl = 1
 [secret]
-env      = { env = "PAWL_TEST_TOKEN", account = "acme-eu" }
+env      = { env = "PAWL_TEST_TOKEN" }
 no_env   = { env = "PAWL_TEST_NOT_SET" }
 void     = { env = "PAWL_TEST_EMPTY" }
 file     = { file = "windows" }
