@@ -41,7 +41,8 @@ H0 lookup/0 orders.get  lookup        2       1    0           equal   exact
 		last   string
 	}{
 		"all is well": {
-			crashtest.Row{Name: "H6 send", Effects: ended, OutputEqual: true, BudgetsExact: true}, 0,
+			crashtest.Row{Name: "H6 send", Effects: ended, OutputEqual: true, BudgetsExact: true},
+			0,
 			"H6 send                 (ended)       2       1    0           equal   exact\n" +
 				"\n2 boundaries, 0 duplicates, 0 lost, 0 mismatches in 1.5s\n",
 			`{"boundaries":2,"duplicates":0,"lost":0,"mismatches":0}`,
@@ -50,7 +51,8 @@ H0 lookup/0 orders.get  lookup        2       1    0           equal   exact
 			crashtest.Row{
 				Name: "H3 send/0 pay.refund", ResumedFrom: "send", Effects: map[string]int{"pay.refund": 2, "orders.get": 1, "orders.hold": 1},
 				Duplicates: 1, OutputEqual: true, BudgetsExact: true, Mismatches: []string{"pay.refund happened twice"},
-			}, 1,
+			},
+			1,
 			"H3 send/0 pay.refund    send          2       2    1           equal   exact\n" +
 				"MISMATCH  H3 send/0 pay.refund: pay.refund happened twice\n" +
 				"\n2 boundaries, 1 duplicates, 0 lost, 1 mismatches in 1.5s\n",
@@ -60,7 +62,8 @@ H0 lookup/0 orders.get  lookup        2       1    0           equal   exact
 			crashtest.Row{
 				Name: "H2 send/0 pay.refund", ResumedFrom: "send", Effects: map[string]int{"orders.get": 1, "orders.hold": 1},
 				Lost: 1, BudgetsExact: true, Mismatches: []string{"pay.refund did not happen", "the output differs"},
-			}, 1,
+			},
+			1,
 			"H2 send/0 pay.refund    send          2       0    0           DIFFERS  exact\n" +
 				"MISMATCH  H2 send/0 pay.refund: pay.refund did not happen\n" +
 				"MISMATCH  H2 send/0 pay.refund: the output differs\n" +
@@ -68,7 +71,8 @@ H0 lookup/0 orders.get  lookup        2       1    0           equal   exact
 			`{"boundaries":2,"duplicates":0,"lost":1,"mismatches":1}`,
 		},
 		"nobody knows": {
-			crashtest.Row{Name: "E7 send pay.refund", Mismatches: []string{"not judged: show: it did not end within 1m0s"}}, 1,
+			crashtest.Row{Name: "E7 send pay.refund", Mismatches: []string{"not judged: show: it did not end within 1m0s"}},
+			1,
 			"E7 send pay.refund      (ended)       0       0    0           DIFFERS  DIFFER\n" +
 				"MISMATCH  E7 send pay.refund: not judged: show: it did not end within 1m0s\n" +
 				"\n2 boundaries, 0 duplicates, 0 lost, 1 mismatches in 1.5s\n",
