@@ -35,7 +35,7 @@ func TestClosedEngine(t *testing.T) {
 	if err := r.Resume(); !errors.Is(err, pawl.ErrClosed) {
 		t.Errorf("resume: %v", err)
 	}
-	if c, err := r.Wait(t.Context(), 0); err != nil || c.State != pawl.StateWaiting {
+	if c, err := r.Wait(t.Context(), 2*time.Hour); err != nil || c.State != pawl.StateWaiting {
 		t.Errorf("%+v, %v", c, err)
 	}
 	b.reopen()

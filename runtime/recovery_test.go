@@ -209,6 +209,8 @@ const twoCalls = `{"one":[{"call":"keyed"}],"two":[{"call":"keyed"}]}`
 
 // A completed step never runs again: a crash behind its durable end enters the
 // next step alone.
+//
+// Seen red with a completed run that is entered again.
 func TestCompletedStepNeverRunsAgain(t *testing.T) {
 	t.Parallel()
 	keyed, _, tools := keyedAndRead()

@@ -92,7 +92,7 @@ func TestAttemptThatIsNotItsJournalStops(t *testing.T) {
 	t.Parallel()
 	sent, reads, tools := keyedAndRead()
 	b := setup(t, tools...)
-	f := b.forger(b.deploy(folder(t, "", "tools = [\"keyed\", \"read\"]\nretry = { attempts = 2 }")))
+	f := b.forger(b.deploy(folder(t, "", "tools = [\"keyed\", \"read\"]\nretry = { attempts = 2 }\nlimits = { memory = \"32MiB\" }")))
 	type calls func(r *journal.Run)
 	one := func(tool string, class host.Class, body string, status int) calls {
 		return func(r *journal.Run) { f.call(r, 0, tool, class, body, status) }
@@ -123,6 +123,7 @@ func TestAttemptThatIsNotItsJournalStops(t *testing.T) {
 		{"a write not made again", `[]`, one("keyed", keyed, `{}`, 0), "got the end of the step", 0},
 		{"a refused try not made again", `[]`, one("keyed", keyed, `{}`, 4), "got the end of the step", 0},
 		{"a panic before the call", `[{"panic":"boom"}]`, one("keyed", keyed, `{}`, 0), "got the end of the step", 0},
+		{"no memory left before the call", `[{"eat":true}]`, one("keyed", keyed, `{}`, 0), "got the end of the step", 0},
 		{"a failure before the call", `[{"fail":"wrong"}]`, one("keyed", keyed, `{}`, 0), "got the end of the step", 0},
 		{"an earlier attempt's read left behind", `[]`, failed(one("read", read, `{}`, 0)), "", 0},
 		{"an earlier attempt's refused try left behind", `[]`, failed(one("keyed", keyed, `{}`, 4)), "", 0},
@@ -207,8 +208,8 @@ func TestKeysOfCalls(t *testing.T) {
 // What the guest was told is what it is told in a replay: a step that writes
 // its answers down gives the same output after a crash behind each of them.
 //
-// Seen red with an answer without its body, with one that is not retryable in
-// the replay, and with times that are told more finely than they are recorded.
+// Seen red with an answer without its body, and with times that are told more
+// finely than they are recorded.
 func TestAnswersAreTheSameInAReplay(t *testing.T) {
 	t.Parallel()
 	const input = `{"one":[{"call":"keyed"},{"call":"flaky","ignore":true},{"call":"once","ignore":true},{"chance":"keyed"},
@@ -262,34 +263,42 @@ func TestLargePayloads(t *testing.T) {
 	var down counter
 	b := setup(t,
 		host.Func("keyed", func(_ context.Context, c *host.Call, req map[string]string) (map[string]string, error) {
-			got[c.Step] = req["text"]
+			got[fmt.Sprint(c.Step, c.Index)] = req["text"]
 			return map[string]string{"text": req["text"] + "answer"}, nil
 		}, &host.FuncOptions{Contract: host.Contract{Effect: host.Keyed}}),
 		downOnce(&down, host.Contract{Effect: host.Read}))
 	step := "tools = [\"keyed\", \"flaky\"]\nretry = { attempts = 2, backoff = \"1ms\" }"
 	f := folder(t, "", step, step)
 	f["workflow.toml"].Data = []byte(strings.Replace(string(f["workflow.toml"].Data),
-		`with = { do = "input.two"`, `with = { do = "[{'call': 'flaky'}, {'call': 'keyed', 'request': steps.one[0]}]"`, 1))
+		`with = { do = "input.two"`, `with = { do = "[{'call': 'flaky'}, {'call': 'keyed', 'request': steps.one[0]}, {'call': 'keyed', 'request': {'text': ''}}]"`, 1))
 	b.deploy(f)
 	// Nothing is written before somebody waits for it, so that what a step
 	// reads of the one before is not there yet.
-	b.crashAt(func(e pawl.Event) bool { return e.Kind == pawl.ReceiptDurable && e.Tool == "keyed" && e.Step == "two" })
+	reached := false
+	b.crashAt(func(e pawl.Event) bool {
+		last := e.Kind == pawl.Sent && e.Step == "two" && e.Call == 2
+		reached = reached || last
+		return last
+	})
 	b.reopen()
 	w, err := b.engine.Workflow("test")
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := b.start(w, "r1", `{"one":[{"call":"keyed","request":{"text":"`+large+`"}}]}`)
-	_, _ = r.Wait(t.Context(), 0)
+	b.crashed(r)
+	if !reached {
+		t.Fatal("step two did not get what step one gave")
+	}
 	b.crashAt(nil)
 	b.reopen()
 	c := b.rest(b.find("r1"))
 	completed(t, c)
 	checkDocument(t, c)
-	if got["one"] != large || got["two"] != large+"answer" {
-		t.Errorf("sent %d and %d bytes", len(got["one"]), len(got["two"]))
+	if got["one0"] != large || got["two1"] != large+"answer" {
+		t.Errorf("sent %d and %d bytes", len(got["one0"]), len(got["two1"]))
 	}
-	if want := `["up",{"text":"` + large + `answeranswer"}]`; string(c.Output()) != want {
+	if want := `["up",{"text":"` + large + `answeranswer"},{"text":"answer"}]`; string(c.Output()) != want {
 		t.Errorf("output of %d bytes, want %d: %.40s", len(c.Output()), len(want), c.Output())
 	}
 	if string(c.Step("one").Calls[0].Request) != `{"text":"`+large+`"}` || len(c.Step("one").Calls[0].Receipt.Response) < len(large) {

@@ -14,9 +14,9 @@ import (
 // resume nor a restart sends anything more. The step never sees it.
 //
 // Seen red with the check left out of intents, of further tries and of
-// refusals, without the deadline, without the active time, with budgets that
-// the workflow names and the run does not get, and with a parked run that goes
-// on.
+// refusals, with budgets that the workflow names and the run does not get, and
+// with a parked run that goes on. (Deadline and active time are looked at twice,
+// before a call and while the guest runs; either alone parks these runs.)
 func TestSpentBudgetSendsNothingMore(t *testing.T) {
 	t.Parallel()
 	var sent counter
@@ -96,7 +96,7 @@ func TestDeadlineDuringABackoffParks(t *testing.T) {
 // the run waits.
 func TestActiveTimeAddsUpOverProcesses(t *testing.T) {
 	t.Parallel()
-	const works, waits = 30 * time.Millisecond, 2 * time.Second
+	const works, waits = 30 * time.Millisecond, 1500 * time.Millisecond
 	var flaky counter
 	b := setup(t, flaky.tool("flaky", host.Contract{Effect: host.Read}, func(n int64, _ *host.Call) (any, error) {
 		time.Sleep(works)
@@ -105,7 +105,7 @@ func TestActiveTimeAddsUpOverProcesses(t *testing.T) {
 		}
 		return n, nil
 	}))
-	w := b.deploy(folder(t, "", "tools = [\"flaky\"]\nretry = { attempts = 3, backoff = \"2s\" }"))
+	w := b.deploy(folder(t, "", "tools = [\"flaky\"]\nretry = { attempts = 3, backoff = \"1s\", max_backoff = \"1s\" }"))
 	begun := time.Now()
 	r := b.start(w, "r1", `{"one":[{"call":"flaky"}]}`)
 	b.wait(r, 0) // the second attempt may be that of another process

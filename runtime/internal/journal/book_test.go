@@ -46,11 +46,12 @@ func TestFind(t *testing.T) {
 		"":                 "not found",
 		"/":                "not found",
 	} {
-		run, err := s.book.Find(ref)
-		if err == nil && run != want {
-			t.Errorf("%q finds %s, want %s", ref, run, want)
-		}
-		if err != nil && (!errors.Is(err, ErrNotFound) || !strings.Contains(err.Error(), want)) {
+		switch run, err := s.book.Find(ref); {
+		case strings.HasPrefix(want, "01"):
+			if run != want || err != nil {
+				t.Errorf("%q finds %s, %v, want %s", ref, run, err, want)
+			}
+		case !errors.Is(err, ErrNotFound) || !strings.Contains(err.Error(), want):
 			t.Errorf("%q: %v, want %s", ref, err, want)
 		}
 	}

@@ -145,3 +145,40 @@ func TestSpentBudgetParks(t *testing.T) {
 		}
 	}
 }
+
+// How long a run may go on from now is the shorter of what is left until its
+// deadline and of its active time; the budget that is spent then is named.
+//
+// Seen red without the deadline, without the active time, with the longer of
+// the two, and with the time that was used before left out.
+func TestTimeLimit(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
+	in := func(d time.Duration) int64 { return now.Add(d).UnixMicro() }
+	for name, row := range map[string]struct {
+		limits Limits
+		used   time.Duration
+		want   time.Duration // from now
+		spent  string        // "" if there is no limit
+	}{
+		"no limit":                       {Limits{}, time.Hour, 0, ""},
+		"the deadline":                   {Limits{Deadline: in(time.Minute)}, time.Hour, time.Minute, BudgetDeadline},
+		"active time":                    {Limits{Active: time.Hour}, 50 * time.Minute, 10 * time.Minute, BudgetActive},
+		"the deadline is first":          {Limits{Active: time.Hour, Deadline: in(5 * time.Minute)}, 50 * time.Minute, 5 * time.Minute, BudgetDeadline},
+		"active time is first":           {Limits{Active: time.Hour, Deadline: in(15 * time.Minute)}, 50 * time.Minute, 10 * time.Minute, BudgetActive},
+		"more is used than there may be": {Limits{Active: time.Hour}, 2 * time.Hour, -time.Hour, BudgetActive},
+	} {
+		s := &State{Start: &Start{Limits: row.limits}, Used: Used{Active: row.used}}
+		at, err := s.TimeLimit(now)
+		var spent *BudgetError
+		if row.spent == "" {
+			if !at.IsZero() || err != nil {
+				t.Errorf("%s: %s, %v", name, at, err)
+			}
+			continue
+		}
+		if !at.Equal(now.Add(row.want)) || !errors.As(err, &spent) || spent.Budget != row.spent {
+			t.Errorf("%s: %s, %v", name, at.Sub(now), err)
+		}
+	}
+}
