@@ -88,7 +88,7 @@ type memory struct{}
 
 func (memory) Intend(context.Context, host.Intent) (host.Barrier, error) { return memory{}, nil }
 func (memory) Retry(context.Context, host.Retry) (host.Barrier, error)   { return memory{}, nil }
-func (memory) Asked(context.Context, host.Answer, host.Verdict)                       {}
+func (memory) Asked(context.Context, host.Answer, host.Verdict)          {}
 func (memory) Settle(context.Context, host.Receipt) error                { return nil }
 func (memory) Wait(context.Context) error                                { return nil }
 
