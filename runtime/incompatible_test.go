@@ -23,8 +23,6 @@ func TestEachPinThatDiffersIsNamed(t *testing.T) {
 	t.Parallel()
 	keyed, _, tools := keyedAndRead()
 	b := setup(t, tools...)
-	b.opts.NoRecovery = true
-	b.reopen()
 	f := b.forger(b.deploy(folder(t, "", `tools = ["keyed"]`)))
 	rows := []struct {
 		pin, what string
@@ -48,7 +46,6 @@ func TestEachPinThatDiffersIsNamed(t *testing.T) {
 			row.change(&s.Pins)
 		}, nil)
 	}
-	b.opts.NoRecovery = false
 	b.reopen()
 	for i, row := range rows {
 		c := b.rest(b.find(id(i)))

@@ -38,8 +38,6 @@ func TestRandomNumbersOfRuns(t *testing.T) {
 				}
 				return "", nil
 			}))
-		b.opts.NoRecovery = true
-		b.reopen()
 		step := "tools = [\"keyed\", \"flaky\"]\nretry = { attempts = 2, backoff = \"1ms\" }"
 		f := b.forger(b.deploy(folder(t, "", step, step)))
 		const draw = `[{"entropy":"keyed"},{"entropy":"keyed"},{"call":"flaky"},{"entropy":"keyed"}]`

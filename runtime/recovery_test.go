@@ -19,50 +19,37 @@ import (
 // every time), without a limit, and with every re-entry free.
 func TestRunThatKillsItsProcessIsQuarantined(t *testing.T) {
 	t.Parallel()
-	for _, row := range []struct {
-		name  string
-		at    func(pawl.Event) bool
-		input string
-	}{
-		{"on entry", at(pawl.Begun), `{"one":[]}`},
-		{"while a call is open", at(pawl.Sent), `{"one":[{"call":"keyed"}]}`},
-	} {
-		t.Run(row.name, func(t *testing.T) {
-			t.Parallel()
-			keyed, _, tools := keyedAndRead()
-			b := setup(t, tools...)
-			w := b.deploy(folder(t, "[budget]\nrecoveries = 2", `tools = ["keyed"]`))
-			entered := 0
-			b.crashAt(func(e pawl.Event) bool {
-				if e.Kind == pawl.Begun {
-					entered++
-				}
-				return row.at(e)
-			})
-			b.reopen()
-			w, err := b.engine.Workflow(w.Name())
-			if err != nil {
-				t.Fatal(err)
-			}
-			b.crashed(b.start(w, "r1", row.input))
-			for range 2 {
-				b.reopen()
-				b.crashed(b.find("r1"))
-			}
-			sent := keyed.sent.Load()
-			b.reopen()
-			b.rest(b.find("r1"))
-			c := b.document("r1")
-			if c.State != pawl.StateNeedsDecision || c.Reasons[0].Code != "quarantined" || c.Budgets.Recoveries.Used != 2 {
-				t.Errorf("state %s: %+v, %+v", c.State, c.Reasons, c.Budgets.Recoveries)
-			}
-			if entered != 3 || keyed.sent.Load() != sent {
-				t.Errorf("entered %d times, want 3", entered)
-			}
-			if err := b.find("r1").Resume(); !errors.Is(err, pawl.ErrBudgetSpent) {
-				t.Errorf("resume: %v", err)
-			}
-		})
+	keyed, _, tools := keyedAndRead()
+	b := setup(t, tools...)
+	b.deploy(folder(t, "[budget]\nrecoveries = 2", `tools = ["keyed"]`))
+	entered := 0
+	b.crashAt(func(e pawl.Event) bool {
+		if e.Kind == pawl.Begun {
+			entered++
+		}
+		return e.Kind == pawl.Begun
+	})
+	b.reopen()
+	w, err := b.engine.Workflow("test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.crashed(b.start(w, "r1", `{"one":[{"call":"keyed"}]}`))
+	for range 2 {
+		b.reopen()
+		b.crashed(b.find("r1"))
+	}
+	b.reopen()
+	b.rest(b.find("r1"))
+	c := b.document("r1")
+	if c.State != pawl.StateNeedsDecision || c.Reasons[0].Code != "quarantined" || c.Budgets.Recoveries.Used != 2 {
+		t.Errorf("state %s: %+v, %+v", c.State, c.Reasons, c.Budgets.Recoveries)
+	}
+	if entered != 3 || keyed.sent.Load() != 0 {
+		t.Errorf("entered %d times, sent %d times", entered, keyed.sent.Load())
+	}
+	if err := b.find("r1").Resume(); !errors.Is(err, pawl.ErrBudgetSpent) {
+		t.Errorf("resume: %v", err)
 	}
 }
 
