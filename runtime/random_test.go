@@ -14,13 +14,14 @@ import (
 // diverge otherwise.
 //
 // Seen red without the secret, the run, the step or the call, and with the
-// attempt.
+// attempt. (For the keys of calls: without the store.)
 func TestRandomNumbersOfRuns(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
+	var flaky counter // of both stores
 	drawn := map[string]string{} // request -> where
 	for _, store := range []string{"one store", "another store"} {
-		var keyed, flaky counter
+		var keyed counter
 		b := setup(t,
 			keyed.tool("keyed", host.Contract{Effect: host.Keyed}, func(_ int64, c *host.Call) (any, error) {
 				mu.Lock()
@@ -51,5 +52,8 @@ func TestRandomNumbersOfRuns(t *testing.T) {
 		if keyed.sent.Load() != 12 {
 			t.Errorf("sent %d times", keyed.sent.Load())
 		}
+	}
+	if n := flaky.distinctKeys(); n != 8 { // the same call in two stores, runs and steps
+		t.Errorf("%d different keys", n)
 	}
 }
