@@ -18,7 +18,7 @@ import (
 func TestRandomNumbersOfRuns(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
-	var flaky counter // of both stores
+	var flaky counter            // of both stores
 	drawn := map[string]string{} // request -> where
 	for _, store := range []string{"one store", "another store"} {
 		var keyed counter
