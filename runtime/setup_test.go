@@ -25,8 +25,18 @@ func TestMain(m *testing.M) {
 	if code, ok := childMain(); ok {
 		os.Exit(code)
 	}
-	goleak.VerifyTestMain(m)
+	var err error
+	if work, err = os.MkdirTemp("", "pawl-runtime-test-"); err != nil {
+		panic(err)
+	}
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		_ = os.RemoveAll(work)
+		os.Exit(code)
+	}))
 }
+
+// work is where this test process builds; it is removed at the end.
+var work string
 
 // script is the module of testdata/script, built once per test process.
 var script = sync.OnceValues(func() ([]byte, error) {
@@ -75,9 +85,15 @@ func setup(t *testing.T, tools ...host.Tool) *bundle {
 	return b
 }
 
-// cacheDir is shared by all test processes, so that the module is compiled
-// once.
-func cacheDir() string { return filepath.Join(os.TempDir(), "pawl-test-cache") }
+// cacheDir is shared by all test processes of a user, so that a module is
+// compiled once.
+func cacheDir() string {
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		dir = os.TempDir()
+	}
+	return filepath.Join(dir, "pawl-test")
+}
 
 func (b *bundle) open() {
 	b.t.Helper()

@@ -21,7 +21,7 @@ const example = "../examples/refund"
 
 // services is the refund example's receivers, built once per test process.
 var services = sync.OnceValues(func() (string, error) {
-	out := filepath.Join(os.TempDir(), "pawl-test-services")
+	out := filepath.Join(work, "services")
 	text, err := exec.Command("go", "build", "-o", out, example+"/services").CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("%w\n%s", err, text)
@@ -31,7 +31,7 @@ var services = sync.OnceValues(func() (string, error) {
 
 // refundModule is the refund example's module, built once per test process.
 var refundModule = sync.OnceValues(func() (string, error) {
-	out := filepath.Join(os.TempDir(), "pawl-test-refund.wasm")
+	out := filepath.Join(work, "refund.wasm")
 	_, err := build.Module(context.Background(), &build.Options{Dir: example, Out: out})
 	return out, err
 })
