@@ -2,6 +2,7 @@ package kv
 
 import (
 	"log/slog"
+	"os"
 	"path/filepath"
 	"time"
 )
@@ -39,11 +40,26 @@ func (t *trimmer) run(dir string, logger *slog.Logger) {
 		case <-t.stop:
 			return
 		case <-ticker.C:
-			err = trimTables(real, trimLimitKB)
+			// Asking the kernel costs more the larger the program is, so a store
+			// that is small as a whole is not asked about.
+			if tablesKB(real) > trimLimitKB {
+				err = trimTables(real, trimLimitKB)
+			}
 		}
 	}
 	// Memory is all that is lost by giving up.
 	logger.Debug("memory of the tables is not limited", attrDir, dir, attrError, err)
+}
+
+// tablesKB is the size of all tables in the directory, in KiB.
+func tablesKB(dir string) (kb int64) {
+	names, _ := filepath.Glob(filepath.Join(dir, "*.sst")) // only a bad pattern is an error
+	for _, name := range names {
+		if info, err := os.Stat(name); err == nil {
+			kb += info.Size() >> 10
+		}
+	}
+	return kb
 }
 
 func (t *trimmer) close() {
