@@ -77,12 +77,15 @@ func (s *sending) http(headers map[string]template, values map[string]string) *h
 		Method: s.method, URL: s.url, Host: s.url.Host, Header: h,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 	}
-	// A body of this type, even an empty one, keeps net/http from sending the
+	// A body without GetBody, even an empty one, keeps net/http from sending the
 	// request again when a kept connection breaks. An empty one of a POST, PUT
 	// or PATCH would go out chunked, which some receivers refuse: there the
-	// header's spelling (see setHeader) does it.
+	// header's spelling (see setHeader) does it. net/http knows this type as one
+	// in memory and writes head and body at once: a receiver that answers and
+	// closes before it has read the body resets the connection, and the answer
+	// with it.
 	if len(s.body) > 0 || !hasBody(s.method) {
-		req.Body, req.ContentLength = &onceBody{bytes.NewReader(s.body)}, int64(len(s.body))
+		req.Body, req.ContentLength = io.NopCloser(bytes.NewReader(s.body)), int64(len(s.body))
 	}
 	return req
 }
@@ -97,14 +100,6 @@ func setHeader(h http.Header, name, value string) {
 	}
 	h[name] = []string{value}
 }
-
-// onceBody is a body that net/http cannot rewind.
-type onceBody struct{ r *bytes.Reader }
-
-func (b *onceBody) Read(p []byte) (int, error) { return b.r.Read(p) }
-func (b *onceBody) Close() error               { return nil }
-
-var _ io.ReadCloser = (*onceBody)(nil)
 
 func hasBody(method string) bool { return method != "GET" && method != "DELETE" }
 

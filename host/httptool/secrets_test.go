@@ -120,7 +120,7 @@ func TestSecretsInAnswersNestedWithoutEnd(t *testing.T) {
 	s := server(t, says(200, body))
 	a := toward(t, host.Once, s.URL, httptool.Config{Headers: map[string]string{"A": "{secret.token}"}}).Try(t.Context(), call(`{}`))
 	if string(a.Response.Body) != body {
-		t.Errorf("%d bytes, want %d", len(a.Response.Body), len(body))
+		t.Errorf("%d bytes, want %d: %s %s %s", len(a.Response.Body), len(body), a.Outcome, a.Code, a.Message)
 	}
 }
 
