@@ -31,6 +31,32 @@ func (e *UndecidedError) Error() string {
 // Is reports whether target is [ErrOutcomeUnknown].
 func (e *UndecidedError) Is(target error) bool { return target == ErrOutcomeUnknown }
 
+// WaitError is returned when a call has to wait longer than its Patience: for
+// the next try, for the next query, until a send that ignores its deadline has
+// returned, or until a receiver accepts the credentials. Nothing is in flight
+// (but see Hanging) and nothing is settled. Record Waited durably, leave, and go
+// on at Until with a [Past] that has it.
+type WaitError struct {
+	Tool string
+	Key  Key
+	// Until is when to go on.
+	Until time.Time
+	// Paused says that the receiver refused the credentials: other calls of the
+	// tool should wait too, and no try is used up by it.
+	Paused bool
+	// Hanging says that a send has not returned although its deadline is over.
+	Hanging bool
+	Waited  Waited
+}
+
+func (e *WaitError) Error() string {
+	why := e.Waited.Last.Code
+	if e.Hanging {
+		why = "its send has not returned"
+	}
+	return fmt.Sprintf("host: %s (key %s) waits until %s: %s", e.Tool, e.Key, e.Until.UTC().Format(time.RFC3339), why)
+}
+
 // BodyError says why the body of a request is not JSON with exactly one
 // meaning: it breaks off, has a name twice, half of a surrogate pair, or is
 // nested too deep.

@@ -44,11 +44,12 @@ type KeyInput struct {
 	Generation uint32 // rises only when a rejected call is made again
 }
 
-// keyDomain and requestDomain keep a key and a request hash from ever being
-// the digest of the same bytes. Their numbers are the formulas' versions.
+// The domains keep keys and request hashes from ever being the digest of the
+// same bytes. Their numbers are the formulas' versions.
 const (
-	keyDomain     = "pawl key 1"
-	requestDomain = "pawl request 1"
+	keyDomain      = "pawl key 1"
+	businessDomain = "pawl business key 1"
+	requestDomain  = "pawl request 1"
 )
 
 // NewKey computes the key of a call by the formula numbered [KeyVersion]: the
@@ -65,6 +66,18 @@ func NewKey(in KeyInput) Key {
 	f.add(in.Request[:])
 	f.add(binary.BigEndian.AppendUint32(nil, in.Occurrence))
 	f.add(binary.BigEndian.AppendUint32(nil, in.Generation))
+	sum := f.sum()
+	return Key(sum[:len(Key{})])
+}
+
+// NewBusinessKey computes the key of a call that a step has given a business
+// key: it holds across runs. Generation is as in [KeyInput].
+func NewBusinessKey(store, tool, business string, generation uint32) Key {
+	f := newFields(businessDomain)
+	for _, s := range []string{store, tool, business} {
+		f.add([]byte(s))
+	}
+	f.add(binary.BigEndian.AppendUint32(nil, generation))
 	sum := f.sum()
 	return Key(sum[:len(Key{})])
 }

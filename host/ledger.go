@@ -38,6 +38,8 @@ type Intent struct {
 	Contract Contract
 	// At is when the call is first sent, as far as the ledger knows.
 	At time.Time
+	// Receiver is who receives the call, of a tool that is [Receiving].
+	Receiver string
 }
 
 // Retry is the record before a further try.
@@ -58,4 +60,22 @@ type Past struct {
 	// First is when the key was first recorded to be sent, also by an earlier
 	// attempt: the receiver's memory of it begins there. Last is the last try's.
 	First, Last time.Time
+	// Receiver is who the last try went to, as its record says; empty if that
+	// is not known.
+	Receiver string
+	// Waited is set if the last entry ended with a [WaitError], and nothing was
+	// sent since: the call goes on where it was.
+	Waited *Waited
+}
+
+// Waited is where a call stood when it left its memory to wait.
+type Waited struct {
+	// Sent and Asked count the sendings and the unanswered queries of the
+	// entries so far: they count against the contract's tries as if there had
+	// been no wait.
+	Sent, Asked int
+	// Unapplied says that all tries so far are known not to be applied.
+	Unapplied bool
+	// Last is the answer to the last try, without its response.
+	Last Answer
 }

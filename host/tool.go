@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/pawl-dev/pawl/host/abi"
@@ -35,6 +36,26 @@ type Checker interface {
 	Check(c *Call) error
 }
 
+// Receiving is a tool that knows who receives its calls.
+type Receiving interface {
+	Tool
+	// Receiver names whose books a call ends up in, for people too: scheme,
+	// host, and the account label of the secret if there is one, such as
+	// "https://api.pay.example (acme-eu)". It is recorded with the intent. At
+	// another receiver the key is unknown whatever happened, so an open call is
+	// neither repeated nor settled as absent there.
+	Receiver() string
+}
+
+// Shower is a tool that can show a request as it would be sent.
+type Shower interface {
+	Tool
+	// Show returns the request with everything filled in except secrets, which
+	// stand there as their names. People approve what is shown; its hash is
+	// recorded with the intent.
+	Show(c *Call) ([]byte, error)
+}
+
 // Call is one host call by a step.
 type Call struct {
 	// Tool is the operator's id of the tool.
@@ -50,6 +71,16 @@ type Call struct {
 	Body []byte
 	// Hash is the request hash.
 	Hash Hash
+	// Shown is the hash of the request as it is shown to people: see [Shower].
+	Shown Hash
+	// SeeUnknown says that the step opted in to be told of an unknown outcome.
+	SeeUnknown bool
+	// Patience is the longest that [Do] waits before a further try or query; a
+	// longer wait ends it with a [WaitError]. 0 waits as long as it takes.
+	Patience time.Duration
+	// Sends are the sends of this process that have not returned. Nil: calls
+	// are not watched across entries.
+	Sends *Sends
 	// Try is the number of this sending over all processes, from 1.
 	Try int
 	// Sent is called by the tool right before the first byte leaves. Never nil
@@ -105,6 +136,10 @@ type Answer struct {
 	RetryAfter time.Duration
 	// Units are the amounts read from the answer, for the contract's Units.
 	Units map[string]int64
+	// CredentialsRefused says that the receiver did not accept who asks, so
+	// that no call of this tool will work until a person has mended that. Only
+	// with OutcomeNotApplied.
+	CredentialsRefused bool
 }
 
 // VerdictKind is what a receiver says of a key.
@@ -125,6 +160,8 @@ type Verdict struct {
 	// Code and Message explain a NoAnswer.
 	Code, Message string
 	RetryAfter    time.Duration
+	// CredentialsRefused is as in [Answer].
+	CredentialsRefused bool
 }
 
 // Receipt is the record of what came of a call: what the guest is given.
@@ -141,4 +178,12 @@ type Receipt struct {
 	At time.Time
 	// Verified says that the outcome was learnt by asking.
 	Verified bool
+}
+
+// Sends are the sends of a process that have not returned: a tool that ignores
+// its context must not have its call sent a second time meanwhile. The zero
+// value is ready; it must not be copied and may be used concurrently.
+type Sends struct {
+	mu   sync.Mutex // guards live
+	live map[Key]struct{}
 }

@@ -28,7 +28,34 @@ var (
 	ErrStoreBroken = errors.New("kv: store broken by a failed commit; close and open it again")
 	// ErrStoreLocked is matched by a [LockedError].
 	ErrStoreLocked = errors.New("kv: store locked")
+	// ErrNoSpace is returned when free space is below the store's reserve. The
+	// batch changed nothing; the store is fine, and commits go on when there is
+	// space again.
+	ErrNoSpace = errors.New("kv: not enough free space")
 )
+
+// Errors about leases.
+var (
+	// ErrLeased is matched by a [LeasedError].
+	ErrLeased = errors.New("kv: leased to somebody else")
+	// ErrLeaseLost is returned when a lease was over and somebody else has
+	// taken its name since.
+	ErrLeaseLost = errors.New("kv: lease lost")
+)
+
+// LeasedError is returned when somebody else has a lease. It matches
+// [ErrLeased].
+type LeasedError struct {
+	Name  []byte
+	Owner string
+}
+
+func (e *LeasedError) Error() string {
+	return fmt.Sprintf("kv: %q is leased to %s", e.Name, e.Owner)
+}
+
+// Is reports whether target is [ErrLeased].
+func (e *LeasedError) Is(target error) bool { return target == ErrLeased }
 
 // LockedError is returned by [Open] when another process has the directory.
 // It matches [ErrStoreLocked].

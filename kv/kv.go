@@ -3,6 +3,7 @@ package kv
 import (
 	"context"
 	"iter"
+	"time"
 )
 
 // Store is an ordered map of byte keys to byte values with atomic batches and
@@ -32,8 +33,74 @@ type Store interface {
 	// nobody else can have changed it since it was opened.
 	Exclusive() bool
 
+	// Lease takes name for owner until ttl has passed by the store's clock, or
+	// until it is released or renewed. While somebody else has it, Lease fails
+	// at once with a [LeasedError]. One owner can take a name it has again. The
+	// leases of an exclusive store live in memory and end with the process.
+	Lease(ctx context.Context, name []byte, owner string, ttl time.Duration) (Lease, error)
+
+	// Watch returns a channel that gets a value after a durable batch has
+	// changed a key that begins with prefix. Changes that nobody has received
+	// yet are one value. stop ends it; it may be called more than once.
+	Watch(prefix []byte) (changed <-chan struct{}, stop func())
+
+	// Health says how the store is. It never waits for a commit.
+	Health() Health
+
+	// Reopen opens a store anew whose commit failed. What was queued has failed
+	// with [ErrStoreBroken]; what a view shows from then on is durable. It
+	// keeps the lock, the leases and the watchers. On a store that is not broken
+	// it does nothing. After an error the store stays broken, and Reopen may be
+	// called again.
+	Reopen(ctx context.Context) error
+
 	// Close writes what is queued, waits for it and releases the store.
 	Close() error
+}
+
+// Lease is the right of one owner to something that has a name. It is safe for
+// concurrent use.
+type Lease interface {
+	// Until is when the lease is over by this process's clocks, never later
+	// than by the store's. It is the zero time if the lease ends only with
+	// Release or the process.
+	Until() time.Time
+	// Renew prolongs the lease to ttl from now. It fails with [ErrLeaseLost] if
+	// it was over and somebody else has taken the name since.
+	Renew(ctx context.Context, ttl time.Duration) error
+	// Release gives the name up. Releasing a lost lease changes nothing.
+	Release(ctx context.Context) error
+}
+
+// Condition is how a store is.
+type Condition string
+
+// The conditions of a store.
+const (
+	Healthy Condition = "ok"
+	// Full means that free space is below the reserve: commits fail with
+	// [ErrNoSpace] until there is more.
+	Full Condition = "no_space"
+	// Broken means that a commit failed: see [Store.Reopen].
+	Broken Condition = "broken"
+	// Held means that the store is a copy, a restored directory, or lacks
+	// commits that were durable once: it can be read and written, but whoever
+	// sends effects on its word must not. It stays so when it is opened again.
+	Held Condition = "held"
+)
+
+// Health is how a store is at a moment.
+type Health struct {
+	Condition Condition
+	// Reason says in a sentence why the condition is not Healthy, and what to
+	// do; empty if it is.
+	Reason string
+	// Commits counts the batches that became durable since the store was
+	// opened, Syncs the physical commits that carried them.
+	Commits, Syncs uint64
+	// Size, Free and Reserve are bytes: on the disk, left there, and the least
+	// that must be left; 0 where they are not known.
+	Size, Free, Reserve int64
 }
 
 // View is a consistent snapshot of a store. It is not safe for concurrent use.
@@ -106,11 +173,20 @@ type Requirement struct {
 type Change struct {
 	Key, Value []byte
 	Delete     bool
+	// Expires, if not zero, is when the key becomes absent by itself, by the
+	// store's clock and to the second. A requirement does not see it any more
+	// then.
+	Expires time.Time
 }
 
 // Set sets key to value.
 func (b *Batch) Set(key, value []byte) {
 	b.Changes = append(b.Changes, Change{Key: key, Value: value})
+}
+
+// SetUntil sets key to value until a time.
+func (b *Batch) SetUntil(key, value []byte, expires time.Time) {
+	b.Changes = append(b.Changes, Change{Key: key, Value: value, Expires: expires})
 }
 
 // Delete deletes key; deleting an absent key is no error.

@@ -17,6 +17,7 @@ import (
 // memory is a store in memory that never writes what nobody waits for: a test
 // sees what is durable and what only will be.
 type memory struct {
+	rest
 	mu      sync.Mutex
 	durable map[string][]byte
 	queue   []*queued
@@ -124,6 +125,9 @@ type shelf struct {
 	*memory
 	book *Book
 }
+
+// rest is what no test here uses.
+type rest struct{ kv.Store }
 
 const digest = "sha256:0badcafe"
 

@@ -19,11 +19,14 @@ type entry struct {
 	// Active is the active time since the entry before, in microseconds.
 	Active  int64    `cbor:"3,keyasint,omitempty"`
 	Records []Record `cbor:"4,keyasint"`
+	// Work is how much the open attempt has computed beyond what was recorded
+	// of it before.
+	Work int64 `cbor:"5,keyasint,omitempty"`
 }
 
-// Record is one fact about a run; exactly one field is set. Keys 12 to 31 are
+// Record is one fact about a run; exactly one field is set. Keys 17 to 31 are
 // reserved for approvals, decisions, signals, cancelling, saves, child runs,
-// compensation, claims and migrations.
+// compensation and migrations.
 type Record struct {
 	Start   *Start   `cbor:"1,keyasint,omitempty"`
 	Begin   *Begin   `cbor:"2,keyasint,omitempty"`
