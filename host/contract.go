@@ -89,6 +89,9 @@ type Contract struct {
 	// KeyWindow is how long the receiver remembers a key. Defaults to
 	// DefaultKeyWindow; NoKeyWindow for never.
 	KeyWindow time.Duration `json:"key_window"`
+	// KeyFormat is how the receiver is given keys. Defaults to "": 26 characters,
+	// as ULIDs have; or KeyFormatUUID.
+	KeyFormat string `json:"key_format,omitempty"`
 	// Settle is how long after a try's deadline the receiver may still apply
 	// it: an earlier "absent" is no evidence. Defaults to DefaultSettle.
 	Settle time.Duration `json:"settle"`

@@ -14,7 +14,7 @@ import (
 // Validate returns a [*ContractError] for the first field that makes no sense,
 // or nil.
 func (c Contract) Validate() error {
-	for _, check := range []func() *ContractError{c.checkClass, c.checkTimes, c.checkNames, c.checkText} {
+	for _, check := range []func() *ContractError{c.checkClass, c.checkTimes, c.checkKeyFormat, c.checkNames, c.checkText} {
 		if err := check(); err != nil {
 			return err
 		}
@@ -131,6 +131,9 @@ func (c Contract) shown() map[string]string {
 	}
 	if c.KeyWindow == NoKeyWindow {
 		m["key_window"] = "never"
+	}
+	if c.KeyFormat != "" {
+		m["key_format"] = c.KeyFormat
 	}
 	for _, unit := range c.Units {
 		m["units."+unit] = "charged"

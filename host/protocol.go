@@ -185,7 +185,7 @@ func (p *pursuit) undecided(reason string, args ...any) error {
 		Tool: p.call.Tool, Class: p.contract.Effect, Key: p.call.Key,
 		Tries: p.tries, Last: p.last,
 		Reason: fmt.Sprintf(reason, args...),
-		Help:   strings.ReplaceAll(p.contract.Help, "{key}", p.call.Key.String()),
+		Help:   strings.ReplaceAll(p.contract.Help, "{key}", p.contract.KeyText(p.call.Key)),
 	}
 }
 
