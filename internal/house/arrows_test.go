@@ -26,7 +26,8 @@ var arrows = map[string]struct {
 	"steps":       {[]string{"host/abi"}, "it is compiled into every guest"},
 	"steps/build": {[]string{"host/abi"}, "building needs no runtime"},
 
-	"runtime/internal/sandbox":  {[]string{"host/abi"}, "it knows guests, and neither tools nor runs"},
+	"runtime/internal/wasm":     {nil, "it reads and writes modules: no compiler, no guest"},
+	"runtime/internal/sandbox":  {[]string{"host/abi", "runtime/internal/wasm"}, "it knows guests, and neither tools nor runs"},
 	"runtime/internal/journal":  {[]string{"host", "host/abi", "kv"}, "it is the protocol's ledger over the store"},
 	"runtime/internal/manifest": {[]string{"host/abi", "host/expr", "host/tomlfile"}, "it reads files and starts nothing"},
 	"runtime":                   {[]string{"runtime/internal/...", "host", "host/abi", "host/expr", "kv"}, "the engine: tools come to it as host.Tool, so it knows no kind"},

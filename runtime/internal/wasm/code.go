@@ -1,0 +1,255 @@
+package wasm
+
+import "math"
+
+// codeSection reads the functions' bodies.
+func (p *parser) codeSection(r *reader) {
+	n := r.count(1)
+	if r.err == nil && n != len(p.m.Functions) {
+		r.fail(r.at, "has the code of %d functions; %d are declared", n, len(p.m.Functions))
+	}
+	if r.err != nil {
+		return
+	}
+	p.m.bodies = make([]body, 0, n)
+	p.m.patches = append(make([]patch, 0, len(p.m.patches)+(len(r.b)-r.at)/8), p.m.patches...)
+	c := &coder{parser: p}
+	for i := 0; i < n && r.err == nil; i++ {
+		size := r.count(1)
+		c.function = p.m.imported[KindFunction] + i
+		c.reader = &reader{b: r.b[:r.at+size], at: r.at, section: r.section, err: r.err}
+		c.check("BodySize", size, c.limits.BodySize)
+		c.body(p.m.Functions[i])
+		r.at, r.err = r.at+size, c.reader.err
+	}
+}
+
+// coder reads the code of functions, one after the other.
+type coder struct {
+	*parser
+	open []block // kept for the next function
+	// Of the function that is read:
+	*reader
+	function int
+	blocks   int
+	bulk     bool
+}
+
+// block is a block that is open.
+type block struct {
+	shape shape
+	// head is the index of the patch that pays for the instructions here.
+	head uint32
+}
+
+// body reads one function's code, up to the end of the reader.
+func (c *coder) body(typ uint32) {
+	b := body{locals: uint32(c.at), end: uint32(len(c.b)), patches: uint32(len(c.m.patches))}
+	locals := uint64(len(c.m.Types[typ].Params))
+	groups := c.count(2)
+	for i := 0; i < groups && c.err == nil; i++ {
+		locals += uint64(c.u32())
+		c.valueType()
+	}
+	c.check("Locals", int(min(locals, math.MaxInt32)), c.limits.Locals)
+	b.groups, b.nextLocal, b.code = uint32(groups), uint32(locals), uint32(c.at)
+	c.blocks, c.bulk = 0, false
+	if c.err == nil {
+		c.scan()
+	}
+	c.check("Blocks", c.blocks, c.limits.Blocks)
+	b.bulk = c.bulk
+	c.m.bodies = append(c.m.bodies, b)
+}
+
+func (c *coder) check(what string, have, limit int) {
+	if c.err == nil {
+		c.err = check(what, c.function, have, limit)
+	}
+}
+
+// scan reads up to the end of the function.
+func (c *coder) scan() {
+	c.open = append(c.open[:0], block{shape: blockStart, head: c.patch(c.at, patchHead)})
+	for len(c.open) > 0 {
+		at := c.at
+		op := c.byte()
+		top := &c.open[len(c.open)-1]
+		c.m.patches[top.head].cost++
+		switch s := instructions[op].shape; s {
+		case plain:
+		case blockStart, ifStart:
+			c.begin(block{shape: s, head: top.head})
+		case loopStart:
+			c.begin(block{shape: s})
+			c.open[len(c.open)-1].head = c.patch(c.at, patchHead)
+		case elseMark:
+			if top.shape != ifStart {
+				c.fail(at, "has an else without an if")
+			}
+			top.shape = blockStart
+			c.blocks++
+		case endMark:
+			c.open = c.open[:len(c.open)-1]
+		case prefixBulk:
+			c.operands(at, bulk[c.second(at)])
+		case prefixVector:
+			c.operands(at, vector[c.second(at)])
+		default:
+			c.operands(at, instructions[op])
+		}
+		if c.err != nil {
+			return
+		}
+	}
+	if !c.done() {
+		c.fail(c.at, "has instructions behind a function's end")
+	}
+}
+
+// begin opens a block and reads its type: nothing, a result, or the index of a
+// function's type.
+func (c *coder) begin(b block) {
+	c.blocks++
+	c.open = append(c.open, b)
+	begin := c.at
+	switch t := c.byte(); {
+	case c.err != nil || t == 0x40 || ValueType(t).valid():
+	case t >= 0x40 && t < 0x80:
+		c.refuseType(begin, ValueType(t))
+	default:
+		c.at = begin
+		if n := c.u32(); c.err == nil && int(n) >= len(c.m.Types) {
+			c.fail(begin, "has a block of type %d; there are %d types", n, len(c.m.Types))
+		}
+	}
+}
+
+func (c *coder) patch(at int, what patchKind) uint32 {
+	c.m.patches = append(c.m.patches, patch{at: uint32(at), what: what})
+	return uint32(len(c.m.patches) - 1)
+}
+
+// second reads the opcode behind a prefix, which takes as few bytes as it can:
+// else readers could differ in which instruction it is.
+func (c *coder) second(at int) byte {
+	op := c.byte()
+	if op < 0x80 {
+		return op
+	}
+	switch high := c.byte(); {
+	case c.err != nil || high == 1:
+	case high == 2 && c.b[at] == 0xfd:
+		c.refuse(at, FeatureRelaxedSIMD, "it has the instruction 0xfd 0x%x", int(high)<<7|int(op&0x7f))
+	default:
+		c.fail(at, "has an unknown instruction 0x%02x 0x%02x 0x%02x", c.b[at], op, high)
+	}
+	return op
+}
+
+// operands passes over what follows an opcode.
+func (c *coder) operands(at int, op opcode) {
+	switch op.shape {
+	case plain:
+	case index:
+		c.u32()
+	case twoIndices:
+		c.u32()
+		c.u32()
+	case function:
+		c.functionIndex(c.reader)
+	case branch:
+		c.u32()
+		c.blocks++
+	case branchTable:
+		n := c.count(1)
+		for range n + 1 {
+			c.u32()
+		}
+		c.blocks += n
+	case oneType:
+		if n := c.byte(); n != 1 {
+			c.fail(at, "has a select of %d types", n)
+		}
+		c.valueType()
+	case heapType:
+		c.refType()
+	case memory:
+		c.zero()
+	case memoryGrow:
+		c.bulkOperation(at, patchGrowBytes)
+		c.zero()
+	case address:
+		c.address()
+	case addressLane:
+		c.address()
+		c.byte()
+	case lane:
+		c.byte()
+	case signed32:
+		c.signed(5)
+	case signed64:
+		c.signed(10)
+	case fixed4:
+		c.skip(4)
+	case fixed8:
+		c.skip(8)
+	case fixed16:
+		c.skip(16)
+	case memoryFill:
+		c.bulkOperation(at, patchBytes)
+		c.zero()
+	case memoryCopy:
+		c.bulkOperation(at, patchBytes)
+		c.zero()
+		c.zero()
+	case memoryInit:
+		c.bulkOperation(at, patchBytes)
+		c.u32()
+		c.zero()
+	case tableBulk:
+		c.bulkOperation(at, patchEntries)
+		c.u32()
+		c.u32()
+	case tableFill:
+		c.bulkOperation(at, patchEntries)
+		c.u32()
+	case tableGrow:
+		c.bulkOperation(at, patchGrowEntries)
+		c.u32()
+	case refused:
+		c.refuse(at, op.feature, "it has the instruction 0x%02x", c.b[at])
+	default:
+		c.fail(at, "has an unknown instruction % x", c.b[at:c.at])
+	}
+}
+
+// bulkOperation notes that the instruction takes as long as its last operand
+// says.
+func (c *coder) bulkOperation(at int, what patchKind) {
+	c.bulk = true
+	c.patch(at, what)
+}
+
+// zero reads the index of the only memory, which takes one byte.
+func (c *coder) zero() {
+	begin := c.at
+	if b := c.byte(); b != 0 {
+		c.refuse(begin, FeatureMultiMemory, "an instruction names memory %d", b)
+	}
+}
+
+// address reads an alignment, whose bit 6 would announce a memory, and an offset.
+func (c *coder) address() {
+	begin := c.at
+	switch align := c.u32(); {
+	case align >= 128:
+		c.fail(begin, "has an alignment of 2 to the power of %d", align)
+	case align >= 64:
+		c.refuse(begin, FeatureMultiMemory, "an instruction names its memory")
+	}
+	c.u32()
+}
+
+// unit is how many instructions one unit of work pays for.
+const unit = 256
