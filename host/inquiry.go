@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"fmt"
 	"time"
 )
 
@@ -15,73 +16,90 @@ func (p *pursuit) resolve(ctx context.Context) (*Receipt, error) {
 	if p.verifier != nil {
 		return p.inquire(ctx)
 	}
-	switch {
-	case p.contract.Effect == Verify:
-		return nil, p.undecided("its class is verify, but the tool cannot be asked")
-	case p.contract.Effect != Keyed:
-		return nil, p.undecided("its class is once: the machine does not repeat it, and the receiver cannot be asked")
-	case !p.remembered():
-		return nil, p.undecided("the receiver may have forgotten the key, and it cannot be asked")
+	if why := p.forbidden(); why != "" {
+		return nil, p.undecided("%s, and it cannot be asked", why)
 	}
 	return nil, nil
 }
 
 // inquire asks until the answer allows to go on.
 func (p *pursuit) inquire(ctx context.Context) (*Receipt, error) {
-	for silent := 0; ; {
-		at := time.Now()
+	for {
+		quiet, live := p.quiet()
+		settled := !live && time.Now().After(quiet)
 		v := p.ask(ctx)
 		if v.Kind == Found {
 			r := receiptOf(Answer{Outcome: OutcomeApplied, Response: v.Response, Units: v.Units})
 			r.Verified = true
 			return p.settle(ctx, r)
 		}
+		if v.CredentialsRefused {
+			return nil, p.paused(v.RetryAfter)
+		}
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		// When to ask again, if the answer does not end the asking.
-		var again time.Time
-		if v.Kind == Absent {
-			if done, err := p.absent(at); done {
-				return nil, err
+		var done bool
+		var err error
+		switch {
+		case v.Kind == NoAnswer:
+			done, err = p.unanswered(ctx, v)
+		case live && p.moved() == "" && !p.repeats():
+			// Not before the send has returned is "absent" more than "not yet".
+			err = p.outlast(ctx, p.sends.Returned(p.call.Key))
+		default:
+			done, err = p.absent(settled)
+			if !done && err == nil {
+				err = p.pause(ctx, quiet.Add(1))
 			}
-			again = p.settled().Add(1)
-		} else {
-			if p.contract.Effect == Keyed && p.remembered() && p.sent < p.limit {
-				return nil, nil // asking is the kinder way, the same key the other
-			}
-			if silent++; silent >= max(leastAsks, p.contract.Tries) {
-				return nil, p.undecided("the receiver was asked %d times and does not say (%s)", silent, v.Code)
-			}
-			again = time.Now().Add(max(p.backoff(silent), v.RetryAfter))
 		}
-		if err := sleepUntil(ctx, again); err != nil {
+		if done || err != nil {
 			return nil, err
 		}
 	}
 }
 
-// absent weighs that the receiver, asked at a time, did not know the key. done
-// is false if that says nothing yet.
-func (p *pursuit) absent(asked time.Time) (done bool, err error) {
-	settled := asked.After(p.settled())
+// unanswered weighs that the receiver did not say, and waits until it may be
+// asked again. done says that the call may be sent instead: asking is the kinder
+// way, the same key the other.
+func (p *pursuit) unanswered(ctx context.Context, v Verdict) (done bool, err error) {
+	if p.repeats() && p.sent < p.limit {
+		return true, nil
+	}
+	if p.silent++; p.silent >= max(leastAsks, p.contract.Tries) {
+		why := p.moved()
+		if why != "" {
+			why += "; "
+		}
+		return false, p.undecided("%sthe receiver was asked %d times and does not say (%s)", why, p.silent, v.Code)
+	}
+	return false, p.pause(ctx, time.Now().Add(max(p.backoff(p.silent), v.RetryAfter)))
+}
+
+// absent weighs that the receiver did not know the key. done says that the call
+// may be sent, or given up if its tries are used up; without it and an error the
+// answer says nothing yet.
+func (p *pursuit) absent(settled bool) (done bool, err error) {
+	repeats := p.repeats()
 	switch {
-	case p.contract.Effect == Verify && settled, p.contract.Effect == Keyed && p.remembered() && settled:
+	case p.moved() != "":
+		return false, p.undecided("%s", p.moved())
+	case settled && (p.contract.Effect == Verify || repeats):
 		p.unknown = false
 		p.answer = Answer{Outcome: OutcomeNotApplied, Code: codeAbsent, Message: "the receiver does not know the key"}
 		p.late = false
 		p.grant()
 		return true, nil
-	case p.contract.Effect == Keyed && p.remembered():
+	case repeats:
 		// It may still arrive, but the same key does no harm.
 		p.grant()
 		return p.sent < p.limit, nil
 	case !settled:
 		return false, nil
 	case p.contract.Effect == Keyed:
-		return true, p.undecided("the receiver does not know the key, but may have forgotten it")
+		return false, p.undecided("the receiver does not know the key, but may have forgotten it")
 	}
-	return true, p.undecided("the receiver does not know the key, but its class is once: the machine does not repeat it")
+	return false, p.undecided("the receiver does not know the key, but its class is once: the machine does not repeat it")
 }
 
 // grant allows one sending more than the contract's tries, once: who asked and
@@ -92,9 +110,50 @@ func (p *pursuit) grant() {
 	}
 }
 
-// settled is when the receiver can no longer apply what was sent last.
-func (p *pursuit) settled() time.Time {
-	return p.last.Add(p.contract.Timeout + p.contract.Settle)
+// forbidden says why an unknown call must not be sent again as it is; empty if
+// it may.
+func (p *pursuit) forbidden() string {
+	why := p.moved()
+	switch {
+	case why != "", p.repeats():
+	case p.contract.Effect == Verify:
+		why = "its class is verify: it is only repeated on its receiver's word"
+	case p.contract.Effect != Keyed:
+		why = "its class is once: the machine does not repeat it"
+	default:
+		why = "the receiver may have forgotten the key"
+	}
+	return why
+}
+
+// repeats reports whether the same key does no harm.
+func (p *pursuit) repeats() bool {
+	return p.contract.Effect == Keyed && p.remembered() && p.moved() == ""
+}
+
+// moved says that somebody else receives the call now than its last try; empty
+// if not. Who never saw the key cannot say what became of it, and would not know
+// a second sending for one.
+func (p *pursuit) moved() string {
+	if p.receiver == "" || p.to == p.receiver {
+		return ""
+	}
+	now := p.to
+	if now == "" {
+		now = "not known"
+	}
+	return fmt.Sprintf("it was sent to %s, and its receiver is now %s", p.receiver, now)
+}
+
+// quiet is when the receiver can no longer apply what was sent. live says that
+// this is not known yet, because a send has not returned.
+func (p *pursuit) quiet() (at time.Time, live bool) {
+	at = p.last.Add(p.contract.Timeout + p.contract.Settle)
+	late, live := p.sends.state(p.call.Key, p.hung, p.contract.Settle)
+	if late.After(at) {
+		at = late
+	}
+	return at, live
 }
 
 // remembered reports whether the receiver still knows the key of the first
@@ -112,22 +171,20 @@ func (p *pursuit) remembered() bool {
 
 // ask is the one place where a tool is told to ask.
 func (p *pursuit) ask(ctx context.Context) Verdict {
-	askCtx, cancel := context.WithTimeout(ctx, p.contract.Timeout)
-	defer cancel()
-	v := verify(askCtx, p.verifier, p.call)
+	v, ok := flight[Verdict]{
+		call: p.call, deadline: time.Now().Add(p.contract.Timeout), do: p.verifier.Verify, broken: brokenVerify,
+	}.fly(ctx)
+	if !ok {
+		v = Verdict{Code: codeHanging, Message: fmt.Sprintf("no answer to the query within %s, and the tool has not returned", p.contract.Timeout)}
+	}
+	if v.Kind > Absent {
+		v.Kind = NoAnswer
+	}
+	if v.Kind == NoAnswer && v.Code == "" {
+		v.Code = codeNoAnswer
+	}
 	p.ledger.Asked(ctx, p.answer, v)
 	return v
 }
 
-func verify(ctx context.Context, tool Verifier, c *Call) (v Verdict) {
-	defer func() {
-		if r := recover(); r != nil {
-			v = Verdict{Code: codePanic, Message: panicMessage(r)}
-		}
-	}()
-	v = tool.Verify(ctx, c)
-	if v.Kind == NoAnswer && v.Code == "" {
-		v.Code = codeNoAnswer
-	}
-	return v
-}
+func brokenVerify(message string) Verdict { return Verdict{Code: codePanic, Message: message} }

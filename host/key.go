@@ -41,7 +41,11 @@ type KeyInput struct {
 	Tool       string // the operator's id of the tool
 	Request    Hash
 	Occurrence uint32 // counts equal requests within the scope, from 0
-	Generation uint32 // rises only when a rejected call is made again
+	// Generation is 0 at first and rises by 1 when a call whose receipt says
+	// rejected is made again, because some receivers remember errors under a key.
+	// Whoever keeps the receipts raises it, in the record that makes the call
+	// again; Do never does: within one call the key stays.
+	Generation uint32
 }
 
 // The domains keep keys and request hashes from ever being the digest of the
@@ -50,6 +54,7 @@ const (
 	keyDomain      = "pawl key 1"
 	businessDomain = "pawl business key 1"
 	requestDomain  = "pawl request 1"
+	shownDomain    = "pawl shown 1"
 )
 
 // NewKey computes the key of a call by the formula numbered [KeyVersion]: the

@@ -38,7 +38,8 @@ type Intent struct {
 	Contract Contract
 	// At is when the call is first sent, as far as the ledger knows.
 	At time.Time
-	// Receiver is who receives the call, of a tool that is [Receiving].
+	// Receiver is who receives the call, of a tool that is [Receiving]; else
+	// empty.
 	Receiver string
 }
 
@@ -49,6 +50,9 @@ type Retry struct {
 	// Last is what the try before came to; its Code is "interrupted" when that
 	// is not known because the process ended.
 	Last Answer
+	// Receiver is as in [Intent]. It differs from the intent's when the tries so
+	// far are known not to be applied and the tool was pointed elsewhere.
+	Receiver string
 }
 
 // Past is what the ledger knows of a call that was begun and not settled. The
@@ -60,8 +64,8 @@ type Past struct {
 	// First is when the key was first recorded to be sent, also by an earlier
 	// attempt: the receiver's memory of it begins there. Last is the last try's.
 	First, Last time.Time
-	// Receiver is who the last try went to, as its record says; empty if that
-	// is not known.
+	// Receiver is who the last try went to, as its [Intent] or [Retry] says;
+	// empty if that is not known.
 	Receiver string
 	// Waited is set if the last entry ended with a [WaitError], and nothing was
 	// sent since: the call goes on where it was.

@@ -6,22 +6,28 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/pawl-dev/pawl/host/abi"
 )
 
 // Do carries a call from its intent to its receipt. past is zero for a new
 // call; for one that was begun and not settled (after a crash or a park) its
-// tries have an unknown outcome, which is found out as the tool's class allows.
+// tries have an unknown outcome, which is found out as the tool's class allows;
+// after a [WaitError] it goes on where it was.
 //
 // It returns the receipt that it gave to [Ledger.Settle], or else
-//   - an [*UndecidedError]: a person has to decide;
+//   - an [*UndecidedError]: a person has to decide (a call with SeeUnknown has
+//     a receipt that says unknown instead; no other has);
+//   - a [*WaitError]: it has to wait longer than its Patience;
 //   - the error of the ledger, unchanged: nothing was sent after it;
 //   - the error of ctx, if that ended before the outcome was known: nothing is
 //     settled (but see [CodeStopped]), and a later Do with the call's past goes on.
 //
-// No receipt says unknown. Before anything is sent its record is durable,
-// except for reads that charge nothing. A call must be in one Do at a time;
-// different calls may be made concurrently. Do sets Try in c, and Sent if it
-// is nil. It does not ask a [Checker].
+// Before anything is sent its record is durable, except for reads that charge
+// nothing. A call must be in one Do at a time; different calls may be made
+// concurrently, also with one key: of those that share [Sends] one is sent at a
+// time. Do sets Try in c, and Sent if it is nil; tools are given a copy. It does
+// not ask a [Checker] (see [Check]).
 func Do(ctx context.Context, tool Tool, l Ledger, c *Call, past Past) (*Receipt, error) {
 	if c.Sent == nil {
 		c.Sent = func() {}
@@ -30,6 +36,78 @@ func Do(ctx context.Context, tool Tool, l Ledger, c *Call, past Past) (*Receipt,
 		return nil, err
 	}
 	p := newPursuit(tool, l, c, past)
+	r, err := p.pursue(ctx)
+	var undecided *UndecidedError
+	if c.SeeUnknown && errors.As(err, &undecided) {
+		return p.settle(ctx, Receipt{Status: abi.Unknown, Code: codeUnknown, Message: cut(undecided.Reason)})
+	}
+	return r, err
+}
+
+// pursuit is one entry of a call into the protocol.
+type pursuit struct {
+	tool     Tool
+	verifier Verifier // nil if the tool cannot be asked
+	ledger   Ledger
+	call     *Call
+	contract Contract
+	sends    *Sends
+	to       string // who receives the call now; empty if not known
+
+	tries       int       // recorded sendings over all processes
+	first, last time.Time // when the first and the last of them were recorded
+	receiver    string    // who the last of them went to; empty if not known
+
+	sent    int // sendings that count against the contract's tries
+	limit   int // how many there may be
+	granted bool
+	silent  int // queries without an answer since the last sending
+
+	// unknown says that a sending may have been applied and no answer has
+	// settled that. Never true for a read.
+	unknown   bool
+	answer    Answer    // to the last sending
+	answered  time.Time // when it came
+	notBefore time.Time // the receiver asked not to be sent to before
+	late      bool      // the last sending had no answer in time
+	hung      bool      // a sending of an earlier entry had not returned when that left
+	left      bool      // left open as known not to be applied; nothing was sent since
+}
+
+func newPursuit(tool Tool, l Ledger, c *Call, past Past) *pursuit {
+	p := &pursuit{tool: tool, ledger: l, call: c, contract: tool.Contract().WithDefaults(), sends: c.Sends, to: receiverOf(tool)}
+	if p.sends == nil {
+		p.sends = &Sends{}
+	}
+	p.limit = p.contract.Tries
+	if verifier, ok := tool.(Verifier); ok && p.contract.Verifies && p.contract.Effect != Read {
+		p.verifier = verifier
+	}
+	p.first = past.First
+	if past.Tries > 0 {
+		p.remember(past)
+	}
+	if past.Waited != nil {
+		p.resume(*past.Waited)
+	}
+	return p
+}
+
+// remember takes over what another entry left behind.
+func (p *pursuit) remember(past Past) {
+	p.tries, p.first, p.last, p.receiver = past.Tries, past.First, past.Last, past.Receiver
+	p.call.Try = past.Tries
+	// Whatever the clocks say, the last sending was before this moment.
+	if now := time.Now(); p.last.IsZero() || p.last.After(now) {
+		p.last = now
+	}
+	p.unknown = p.contract.Effect != Read
+	p.answer = Answer{Code: codeInterrupted, Message: "the process ended before the outcome was known"}
+}
+
+// pursue sends and asks until the call is settled, or nothing more can be done
+// now.
+func (p *pursuit) pursue(ctx context.Context) (*Receipt, error) {
 	for {
 		if p.unknown {
 			if r, err := p.resolve(ctx); r != nil || err != nil {
@@ -45,77 +123,42 @@ func Do(ctx context.Context, tool Tool, l Ledger, c *Call, past Past) (*Receipt,
 	}
 }
 
-// pursuit is one entry of a call into the protocol.
-type pursuit struct {
-	tool     Tool
-	verifier Verifier // nil if the tool cannot be asked
-	ledger   Ledger
-	call     *Call
-	contract Contract
-
-	tries       int       // recorded sendings over all processes
-	first, last time.Time // when the first and the last of them were recorded
-
-	sent    int // sendings of this entry
-	limit   int // how many there may be
-	granted bool
-
-	// unknown says that a sending may have been applied and no answer has
-	// settled that. Never true for a read.
-	unknown  bool
-	answer   Answer    // to the last sending
-	answered time.Time // when it came
-	late     bool      // the last sending had no answer in time
-}
-
-func newPursuit(tool Tool, l Ledger, c *Call, past Past) *pursuit {
-	p := &pursuit{tool: tool, ledger: l, call: c, contract: tool.Contract().WithDefaults()}
-	p.limit = p.contract.Tries
-	if verifier, ok := tool.(Verifier); ok && p.contract.Verifies && p.contract.Effect != Read {
-		p.verifier = verifier
-	}
-	p.first = past.First
-	if past.Tries > 0 {
-		p.remember(past)
-	}
-	return p
-}
-
-// remember takes over what another process left behind.
-func (p *pursuit) remember(past Past) {
-	p.tries, p.first, p.last = past.Tries, past.First, past.Last
-	p.call.Try = past.Tries
-	// Whatever the clocks say, the last sending was before this moment.
-	if now := time.Now(); p.last.IsZero() || p.last.After(now) {
-		p.last = now
-	}
-	p.unknown = p.contract.Effect != Read
-	p.answer = Answer{Code: codeInterrupted, Message: "the process ended before the outcome was known"}
-}
-
 // once sends the call once and takes the answer. Without a receipt or an error
 // the call is to go on.
 func (p *pursuit) once(ctx context.Context) (*Receipt, error) {
-	if p.sent > 0 {
-		wait := max(p.backoff(p.sent), p.answer.RetryAfter)
-		if err := sleepUntil(ctx, p.answered.Add(wait)); err != nil {
-			return p.stop(ctx, err)
-		}
-		if p.unknown && !p.remembered() {
-			return nil, nil // the wait outlasted the key
-		}
-	}
-	barrier, err := p.record(ctx)
-	if err != nil {
+	if err := p.pause(ctx, p.next()); err != nil {
 		return p.stop(ctx, err)
 	}
-	if p.waits() {
-		if err := barrier.Wait(ctx); err != nil {
-			return p.stop(ctx, err)
-		}
+	if err := p.claim(ctx); err != nil {
+		return p.stop(ctx, err)
+	}
+	if p.unknown && p.forbidden() != "" {
+		p.release()
+		return nil, nil // the wait outlasted the key
+	}
+	barrier, err := p.record(ctx)
+	if err == nil && p.waits() {
+		err = barrier.Wait(ctx)
+	}
+	if err != nil {
+		p.release()
+		return p.stop(ctx, err)
 	}
 	p.send(ctx)
 	return p.weigh(ctx)
+}
+
+// next is when the next sending may be: after the back-off, and not before the
+// receiver said. The first of an entry may be at once.
+func (p *pursuit) next() time.Time {
+	if p.answered.IsZero() {
+		return time.Time{}
+	}
+	at := p.answered.Add(p.backoff(p.sent))
+	if p.notBefore.After(at) {
+		at = p.notBefore
+	}
+	return at
 }
 
 // weigh asks the two questions about the last answer: what became of this try,
@@ -131,6 +174,10 @@ func (p *pursuit) weigh(ctx context.Context) (*Receipt, error) {
 		}
 	case OutcomeNotApplied:
 		// Speaks of this try alone: earlier unknown ones stay so.
+		if p.answer.CredentialsRefused {
+			p.sent--
+			return nil, p.paused(p.answer.RetryAfter)
+		}
 	default:
 		p.unknown = p.contract.Effect != Read
 	}
@@ -152,9 +199,11 @@ func (p *pursuit) giveUp(ctx context.Context) (*Receipt, error) {
 // does not allow another try. A call that is known not to be applied, while no
 // later entry could find that out, is settled as such, with [CodeStopped]:
 // otherwise a program that is stopped during a back-off would leave a question
-// for a person. The step is not told: its attempt makes the call again.
+// for a person. The step is not told: its attempt makes the call again. A wait
+// leaves it open, because Waited says that it is not applied.
 func (p *pursuit) stop(ctx context.Context, err error) (*Receipt, error) {
-	if p.tries == 0 || p.unknown || p.recoverable() {
+	var wait *WaitError
+	if p.tries == 0 || p.unknown || p.left || p.recoverable() || errors.As(err, &wait) {
 		return nil, err
 	}
 	why := "before it was sent"
@@ -181,11 +230,14 @@ func (p *pursuit) recoverable() bool {
 }
 
 func (p *pursuit) undecided(reason string, args ...any) error {
+	reason = fmt.Sprintf(reason, args...)
+	if _, live := p.quiet(); live {
+		reason += "; its last send has not returned yet"
+	}
 	return &UndecidedError{
 		Tool: p.call.Tool, Class: p.contract.Effect, Key: p.call.Key,
-		Tries: p.tries, Last: p.last,
-		Reason: fmt.Sprintf(reason, args...),
-		Help:   strings.ReplaceAll(p.contract.Help, "{key}", p.contract.KeyText(p.call.Key)),
+		Tries: p.tries, Last: p.last, Reason: reason,
+		Help: strings.ReplaceAll(p.contract.Help, "{key}", p.contract.KeyText(p.call.Key)),
 	}
 }
 
@@ -196,16 +248,4 @@ func (p *pursuit) backoff(n int) time.Duration {
 		wait *= 2
 	}
 	return min(wait, p.contract.MaxBackoff)
-}
-
-// sleepUntil returns nil at the time, or the error of ctx if that ends first.
-func sleepUntil(ctx context.Context, at time.Time) error {
-	timer := time.NewTimer(time.Until(at))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return ctx.Err()
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

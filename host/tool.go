@@ -2,7 +2,6 @@ package host
 
 import (
 	"context"
-	"sync"
 	"time"
 
 	"github.com/pawl-dev/pawl/host/abi"
@@ -16,8 +15,9 @@ type Tool interface {
 	// Contract is what the tool promises; it must not change.
 	Contract() Contract
 	// Try sends the call once and says what became of it. It must not send it
-	// again by itself, and returns soon after ctx ends. It calls c.Sent right
-	// before the first byte leaves.
+	// again by itself, and returns soon after ctx ends: [Do] leaves one that does
+	// not, and drops its answer. It calls c.Sent right before the first byte
+	// leaves.
 	Try(ctx context.Context, c *Call) Answer
 }
 
@@ -43,7 +43,8 @@ type Receiving interface {
 	// host, and the account label of the secret if there is one, such as
 	// "https://api.pay.example (acme-eu)". It is recorded with the intent. At
 	// another receiver the key is unknown whatever happened, so an open call is
-	// neither repeated nor settled as absent there.
+	// neither repeated nor settled as absent there. It must not change, nor wait
+	// for anything.
 	Receiver() string
 }
 
@@ -76,11 +77,16 @@ type Call struct {
 	// SeeUnknown says that the step opted in to be told of an unknown outcome.
 	SeeUnknown bool
 	// Patience is the longest that [Do] waits before a further try or query; a
-	// longer wait ends it with a [WaitError]. 0 waits as long as it takes.
+	// longer wait ends it with a [WaitError]. 0 waits as long as it takes, except
+	// for credentials, which always end it.
 	Patience time.Duration
-	// Sends are the sends of this process that have not returned. Nil: calls
-	// are not watched across entries.
+	// Sends are the sends of this process that have not returned; all calls of
+	// an engine share one. Nil: calls are not watched across entries.
 	Sends *Sends
+	// Cut, if it is not nil, lets what is in flight outlive the end of Do's ctx:
+	// a send or query is cut off when Cut is closed, and not before its deadline.
+	// Nil: it is cut off when ctx ends.
+	Cut <-chan struct{}
 	// Try is the number of this sending over all processes, from 1.
 	Try int
 	// Sent is called by the tool right before the first byte leaves. Never nil
@@ -178,12 +184,4 @@ type Receipt struct {
 	At time.Time
 	// Verified says that the outcome was learnt by asking.
 	Verified bool
-}
-
-// Sends are the sends of a process that have not returned: a tool that ignores
-// its context must not have its call sent a second time meanwhile. The zero
-// value is ready; it must not be copied and may be used concurrently.
-type Sends struct {
-	mu   sync.Mutex // guards live
-	live map[Key]struct{}
 }

@@ -53,7 +53,10 @@ func (a *attempt) carry(ctx context.Context, r *sandbox.Request, tool host.Tool,
 	contract := tool.Contract().WithDefaults()
 	ledger := a.run.Ledger(a.index, r.Tool, c, contract, known.occurrence)
 	c.Sent = func() { a.run.Emit(ledger.SentEvent()) }
-	receipt, err := host.Do(ctx, a.body.engine.graceful(tool), ledger, c, known.past)
+	// What is in flight when the engine stops may finish within the grace, so
+	// that a stop in good order leaves nothing unknown.
+	c.Cut = a.body.engine.killing.Done()
+	receipt, err := host.Do(ctx, tool, ledger, c, known.past)
 	if err != nil {
 		return nil, err
 	}
@@ -159,25 +162,10 @@ func (a *attempt) refuse(r *sandbox.Request, tool host.Tool, c *host.Call, hashE
 	case r.Head.Unknown:
 		return abi.Invalid, "seeing unknown outcomes does not exist yet; leave steps.SeeUnknown out"
 	}
-	if err := check(tool, c); err != nil {
+	if err := host.Check(tool, c); err != nil {
 		return abi.Invalid, err.Error()
 	}
 	return abi.OK, ""
-}
-
-// check asks the tool whether the request can be sent. A tool that panics over
-// it cannot send it.
-func check(tool host.Tool, c *host.Call) (err error) {
-	checker, ok := tool.(host.Checker)
-	if !ok {
-		return nil
-	}
-	defer func() {
-		if v := recover(); v != nil {
-			err = fmt.Errorf("the tool panicked over the request: %v", v)
-		}
-	}()
-	return checker.Check(c)
 }
 
 // longestRefusal bounds the text of a refusal in bytes: a request may name
@@ -196,49 +184,4 @@ func (a *attempt) refused(r *sandbox.Request, c *host.Call, status abi.Status, w
 	}
 	a.body.emit(Event{Kind: Refused, Call: c.Index, Tool: r.Tool, Status: status, Code: code, Message: why})
 	return &sandbox.Reply{Status: status, At: at, Head: abi.ResultHead{Code: code, Message: why}}, nil
-}
-
-// graceful returns the tool with its tries and queries shielded from the
-// engine's stopping: what is in flight may finish within the grace, so that a
-// stop in good order leaves nothing unknown.
-func (e *Engine) graceful(tool host.Tool) host.Tool {
-	g := gracefulTool{tool, e.killing}
-	if v, ok := tool.(host.Verifier); ok {
-		return gracefulVerifier{g, v}
-	}
-	return g
-}
-
-type gracefulTool struct {
-	host.Tool
-	killing context.Context
-}
-
-func (g gracefulTool) Try(ctx context.Context, c *host.Call) host.Answer {
-	ctx, cancel := g.shield(ctx)
-	defer cancel()
-	return g.Tool.Try(ctx, c)
-}
-
-// shield keeps ctx's values and deadline, but ends with the grace instead.
-func (g gracefulTool) shield(ctx context.Context) (context.Context, context.CancelFunc) {
-	shielded, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	stop := context.AfterFunc(g.killing, cancel)
-	if deadline, ok := ctx.Deadline(); ok {
-		var done context.CancelFunc
-		shielded, done = context.WithDeadline(shielded, deadline)
-		return shielded, func() { stop(); done(); cancel() }
-	}
-	return shielded, func() { stop(); cancel() }
-}
-
-type gracefulVerifier struct {
-	gracefulTool
-	verifier host.Verifier
-}
-
-func (g gracefulVerifier) Verify(ctx context.Context, c *host.Call) host.Verdict {
-	ctx, cancel := g.shield(ctx)
-	defer cancel()
-	return g.verifier.Verify(ctx, c)
 }
