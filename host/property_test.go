@@ -130,7 +130,8 @@ func (j *judge) diary() {
 		j.unknown = j.s.fake.contract.Effect != host.Read
 		j.first, j.last = j.past.First.Sub(j.s.start), j.past.Last.Sub(j.s.start)
 	}
-	for _, e := range j.s.all() {
+	all := j.s.all()
+	for i, e := range all {
 		if j.settled {
 			j.errorf("%s after the receipt", e.what)
 		}
@@ -149,7 +150,7 @@ func (j *judge) diary() {
 		case "send":
 			j.send(e)
 		case "ask":
-			j.ask(e)
+			j.ask(e, all[i+1])
 		case "settle":
 			j.settled = true
 		}
@@ -189,7 +190,9 @@ func (j *judge) send(e event) {
 	}
 }
 
-func (j *judge) ask(e event) {
+// ask weighs a query by when it was begun and when it was answered: an absent
+// speaks of some moment between.
+func (j *judge) ask(e, asked event) {
 	c := j.s.fake.contract
 	j.asks++
 	if !j.unknown || j.over {
@@ -204,7 +207,7 @@ func (j *judge) ask(e event) {
 		j.over = true
 	case host.Absent:
 		j.absent = true
-		if e.at > j.last+c.Timeout+c.Settle && (c.Effect == host.Verify || c.Effect == host.Keyed && e.at-j.first <= c.KeyWindow*9/10) {
+		if e.at > j.last+c.Timeout+c.Settle && (c.Effect == host.Verify || c.Effect == host.Keyed && asked.at-j.first <= c.KeyWindow*9/10) {
 			j.unknown = false
 		}
 	}
