@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -12,98 +11,129 @@ import (
 )
 
 // Open opens the store in directory dir and makes the directory if it is not
-// there. One process at a time can have it open: for another one Open fails at
-// once with a [LockedError]. Opts may be nil.
+// there. One process at a time can have it open: for another one Open fails
+// with a [LockedError], at once or after [Options.WaitLock]. Opts may be nil.
 //
 // Open reads all tables of the store. If one is damaged it changes nothing and
-// fails with a [DamageError].
-//
-// A store that returned [ErrStoreBroken] is opened again with Open after its
-// Close.
+// fails with a [DamageError]. If there is not even the space that opening needs
+// it fails with [ErrNoSpace]. A store that is a copy, a restored directory, or
+// lacks commits opens as [Held].
 func Open(dir string, opts *Options) (Store, error) {
 	o := opts.withDefaults()
-	lock, err := openDir(dir, badgerOptions(dir, o))
+	s, err := open(dir, o)
 	if errors.Is(err, ErrStoreLocked) || errors.Is(err, ErrCorrupt) {
 		return nil, err
 	}
 	if err != nil {
 		return nil, fmt.Errorf("kv: open store %s: %w", dir, err)
 	}
-	db, err := openBadger(dir, o)
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("kv: open store %s: %w", dir, err), lock.release())
-	}
-	return newBadgerStore(lock, db, o), nil
+	return s, nil
 }
 
-// openDir makes and locks the directory, checks it and prepares it for Badger.
-func openDir(dir string, opts badger.Options) (*dirLock, error) {
+func open(dir string, o Options) (*badgerStore, error) {
 	if err := makeDir(dir); err != nil {
 		return nil, err
 	}
-	lock, err := lockDir(dir)
+	lock, err := waitLock(dir, o.WaitLock)
 	if err != nil {
 		return nil, err
 	}
-	err = checkTables(dir, opts)
-	if err == nil {
-		err = removeEmptyLogs(dir)
+	s := &badgerStore{
+		opts:     o,
+		logger:   o.Logger,
+		lock:     lock,
+		space:    newSpace(dir, o),
+		clock:    newClock(),
+		watchers: newWatchers(),
+		leases:   newLeases(),
+		turn:     make(chan struct{}, 1),
 	}
+	first, err := s.begin(0)
 	if err != nil {
-		return nil, errors.Join(err, lock.release())
+		return nil, errors.Join(err, s.anchor.close(), lock.release())
 	}
-	return lock, nil
-}
-
-func openBadger(dir string, o Options) (*badger.DB, error) {
-	db, err := badger.OpenManaged(badgerOptions(dir, o))
-	if err != nil {
-		return nil, err
-	}
-	if err := syncRecovered(dir); err != nil {
-		return nil, errors.Join(err, db.Close())
-	}
-	return db, nil
+	s.life.Store(first)
+	s.trimmer = startTrimmer(dir, o.Logger)
+	s.committer = startCommitter(s, o.Linger, first.db)
+	return s, nil
 }
 
 // badgerStore is the [Store] on a local directory.
 type badgerStore struct {
-	lock      *dirLock
-	db        *badger.DB
+	opts      Options
 	logger    *slog.Logger
-	snapshots *snapshots
+	lock      *dirLock
+	anchor    *anchor
+	held      atomic.Pointer[string] // why the store is held, or nil
+	space     *space
+	clock     *clock
+	watchers  *watchers
+	leases    *leases
 	committer *committer
 	trimmer   *trimmer
 
-	broken    atomic.Pointer[error] // why nothing works any more
-	closeOnce sync.Once
+	life    atomic.Pointer[life]
+	turn    chan struct{} // capacity 1: whoever fills it reopens or closes
+	closing atomic.Bool   // set by Close, for good
 }
 
-func newBadgerStore(lock *dirLock, db *badger.DB, o Options) *badgerStore {
-	s := &badgerStore{
-		lock:      lock,
-		db:        db,
-		logger:    o.Logger,
-		snapshots: newSnapshots(db.MaxVersion(), db.SetDiscardTs),
+// begin checks the directory, opens Badger on it and compares what it found
+// with the anchor. Numbers go on behind floor. What is damaged is refused
+// before anything in the directory is changed.
+func (s *badgerStore) begin(floor uint64) (*life, error) {
+	dir := s.lock.dir
+	if err := checkTables(dir, badgerOptions(dir, s.opts)); err != nil {
+		return nil, err
 	}
-	s.committer = startCommitter(s, o.Linger)
-	s.trimmer = startTrimmer(lock.dir, o.Logger)
-	return s
+	why, err := s.identify()
+	if err != nil {
+		return nil, err
+	}
+	if err := s.space.toOpen(); err != nil {
+		return nil, err
+	}
+	if err := errors.Join(removeEmptyLogs(dir), syncLogs(dir)); err != nil {
+		return nil, err
+	}
+	db, err := badger.OpenManaged(badgerOptions(dir, s.opts))
+	if err != nil {
+		return nil, err
+	}
+	last := db.MaxVersion()
+	if last < s.anchor.number {
+		why = append(why, fmt.Sprintf("It lacks the last commits that were durable (it ends with %d, there were %d): "+
+			"a log was damaged or an older one was put in its place", last, s.anchor.number))
+	}
+	if err := s.hold(why, last); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	s.space.merging(func() int64 { return toMerge(db) })
+	return newLife(dir, db, max(floor, s.anchor.number), s.logger), nil
 }
 
 // View implements [Store].
 func (s *badgerStore) View(f func(View) error) error {
-	number, err := s.snapshots.begin()
+	l := s.life.Load()
+	number, err := l.snapshots.begin()
 	if err != nil {
+		return s.gone(l)
+	}
+	defer l.snapshots.end(number)
+	defer s.trimmer.look()
+	if err := l.health(); err != nil {
 		return err
 	}
-	defer s.snapshots.end(number)
-	if err := s.health(); err != nil {
-		return err
-	}
-	v := &badgerView{store: s, txn: s.db.NewTransactionAt(number, false)}
+	v := &badgerView{life: l, reader: reader{l, l.db.NewTransactionAt(number, false), s.clock.now()}}
 	defer v.close()
 	return f(v)
+}
+
+// gone is the error of somebody who came to a life that had ended.
+func (s *badgerStore) gone(l *life) error {
+	if s.closing.Load() {
+		return ErrClosed
+	}
+	return l.health()
 }
 
 // Commit implements [Store].
@@ -112,59 +142,15 @@ func (s *badgerStore) Commit(b *Batch) Pending { return s.committer.add(b) }
 // Exclusive implements [Store]: the directory lock sees to it.
 func (s *badgerStore) Exclusive() bool { return true }
 
-// Close implements [Store]. It waits for running views, so it must not be
-// called from one. The error of a broken store is [ErrStoreBroken].
-func (s *badgerStore) Close() error {
-	err := ErrClosed
-	s.closeOnce.Do(func() {
-		s.committer.close()
-		s.snapshots.close()
-		s.trimmer.close()
-		err = s.closeBadger()
-	})
-	return err
-}
+// lockPoll is how often a lock that another process has is tried.
+const lockPoll = 20 * time.Millisecond
 
-// closePatience is how long Close waits for Badger when the store is broken:
-// Badger tries forever to write down what it holds in memory.
-const closePatience = 3 * time.Second
-
-func (s *badgerStore) closeBadger() error {
-	broken := s.health()
-	if broken == nil {
-		return errors.Join(s.db.Close(), s.lock.release())
-	}
-	done := make(chan error, 1)
-	go func() { done <- s.db.Close() }()
-	select {
-	case err := <-done:
-		return errors.Join(broken, err, s.lock.release())
-	case <-time.After(closePatience):
-		return fmt.Errorf("%w (%s stays locked until this process ends: Badger cannot write)", broken, s.lock.dir)
-	}
-}
-
-// health returns nil or why the store is broken.
-func (s *badgerStore) health() error {
-	if err := s.broken.Load(); err != nil {
-		return *err
-	}
-	return nil
-}
-
-// poison makes everything fail from now on. The first cause is kept.
-func (s *badgerStore) poison(cause error) error {
-	err := fmt.Errorf("%w: %w", ErrStoreBroken, cause)
-	if s.broken.CompareAndSwap(nil, &err) {
-		s.logger.Error("store broken", attrDir, s.lock.dir, attrError, cause)
-	}
-	return s.health()
-}
-
-// guard turns a panic of Badger into a broken store. After a failed write
-// Badger can be left without a memtable, and then even its reads panic.
-func (s *badgerStore) guard(err *error) {
-	if r := recover(); r != nil {
-		*err = s.poison(fmt.Errorf("badger: %v", r))
+// waitLock takes the lock of dir within patience, or returns a [LockedError].
+func waitLock(dir string, patience time.Duration) (*dirLock, error) {
+	for end := time.Now().Add(patience); ; time.Sleep(lockPoll) {
+		lock, err := lockDir(dir)
+		if !errors.Is(err, ErrStoreLocked) || !time.Now().Before(end) {
+			return lock, err
+		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/dgraph-io/badger/v4"
@@ -21,6 +22,8 @@ type committer struct {
 	// commit makes the transaction durable as physical commit number.
 	commit func(txn *badger.Txn, number uint64) error
 
+	commits, syncs atomic.Uint64 // for Health
+
 	wake  chan struct{} // there is something to look at; capacity 1
 	timer *time.Timer   // the linger of the first queued batch
 	ended chan struct{}
@@ -32,11 +35,11 @@ type committer struct {
 	closed  bool
 }
 
-func startCommitter(s *badgerStore, linger time.Duration) *committer {
+func startCommitter(s *badgerStore, linger time.Duration, db *badger.DB) *committer {
 	c := &committer{
 		store:  s,
 		linger: linger,
-		limit:  mergeLimit(s.db),
+		limit:  mergeLimit(db),
 		commit: func(txn *badger.Txn, number uint64) error { return txn.CommitAt(number, nil) },
 		wake:   make(chan struct{}, 1),
 		timer:  time.NewTimer(linger),
@@ -50,7 +53,7 @@ func startCommitter(s *badgerStore, linger time.Duration) *committer {
 // add queues a batch.
 func (c *committer) add(b *Batch) Pending {
 	p := newPending(c, b)
-	if err := p.check(c.limit); err != nil {
+	if err := b.fits(); err != nil {
 		return p.fail(err)
 	}
 	c.mu.Lock()
@@ -58,7 +61,10 @@ func (c *committer) add(b *Batch) Pending {
 	if c.closed {
 		return p.fail(ErrClosed)
 	}
-	if err := c.store.health(); err != nil {
+	// A batch belongs to the life it was queued in: after a reopening nobody
+	// must find one landed that had to fail with the store.
+	p.life = c.store.life.Load()
+	if err := p.life.health(); err != nil {
 		return p.fail(err)
 	}
 	c.queue = append(c.queue, p)
@@ -136,72 +142,113 @@ func (c *committer) take(lingered bool) (queue []*pending, closed bool) {
 // write makes one physical commit of the first batches of the queue and
 // returns how many they were.
 func (c *committer) write(queue []*pending) int {
-	count, err := c.merge(queue, c.store.snapshots.last()+1)
-	number := c.store.snapshots.last()
+	l := queue[0].life
+	snapshot, err := l.snapshots.begin()
+	if err != nil {
+		queue[0].fail(c.store.gone(l))
+		return 1
+	}
+	defer l.snapshots.end(snapshot)
+	m := &merge{committer: c, life: l}
+	count, err := m.do(queue)
 	for _, p := range queue[:count] {
 		if err != nil {
 			p.err = err
 		}
+	}
+	if err == nil && m.changes > 0 {
+		c.store.watchers.tell(queue[:count])
+		c.store.trimmer.look()
+	}
+	number := l.snapshots.last()
+	for _, p := range queue[:count] {
 		p.finish(number)
 	}
 	return count
 }
 
-// merge applies as many batches as fit and makes them durable. An error of one
-// batch is in that batch; the error returned is that of all of them.
-func (c *committer) merge(queue []*pending, number uint64) (count int, err error) {
-	if err := c.store.health(); err != nil {
-		return len(queue), err
-	}
-	count = 1
-	defer c.store.guard(&err)
-	txn := c.store.db.NewTransactionAt(number-1, true)
-	defer txn.Discard()
-	var used cost
-	var changes bool
-	for count = 0; count < len(queue); count++ {
-		p := queue[count]
-		if used.add(p.cost); count > 0 && !used.within(c.limit) {
-			break
-		}
-		p.err = c.meets(txn, p.batch.Requirements)
-		if errors.Is(p.err, ErrRequirement) {
-			continue
-		}
-		if err = p.err; err == nil {
-			err = p.apply(txn)
-		}
-		if err != nil {
-			// Later batches of this writer count on this one.
-			return count + 1, c.store.poison(err)
-		}
-		changes = changes || len(p.sealed) > 0
-	}
-	if !changes {
-		return count, nil
-	}
-	return count, c.finish(txn, number)
+// merge is one physical commit in the making.
+type merge struct {
+	committer *committer
+	life      *life
+	reader    reader
+	used      cost
+	changes   uint64 // batches that change something
 }
 
-// finish commits the transaction.
-func (c *committer) finish(txn *badger.Txn, number uint64) error {
+// do applies as many batches as fit and makes them durable. An error of one
+// batch is in that batch; the error returned is that of all of them.
+func (m *merge) do(queue []*pending) (count int, err error) {
+	if err := m.life.health(); err != nil {
+		return len(queue), err
+	}
+	full := m.committer.store.space.full()
+	count = 1
+	defer m.life.guard(&err)
+	number := m.life.snapshots.try()
+	m.reader = reader{m.life, m.life.db.NewTransactionAt(number-1, true), m.committer.store.clock.now()}
+	defer m.reader.txn.Discard()
+	for count = 0; count < len(queue); count++ {
+		p := queue[count]
+		if m.used.add(p.cost); count > 0 && (p.life != m.life || !m.used.within(m.committer.limit)) {
+			break
+		}
+		if err := m.add(p, full); err != nil {
+			// Later batches of this writer count on this one.
+			return count + 1, m.life.poison(err)
+		}
+	}
+	if m.changes == 0 {
+		return count, nil
+	}
+	return count, m.finish(number)
+}
+
+// add applies one batch. A failure that leaves the store fine is the batch's,
+// any other is returned.
+func (m *merge) add(p *pending, full error) error {
+	if full != nil && len(p.sealed) > 0 {
+		p.err = full
+		return nil
+	}
+	p.err = m.meets(p.batch.Requirements)
+	if errors.Is(p.err, ErrRequirement) {
+		return nil
+	}
+	if p.err == nil {
+		p.err = p.apply(m.reader.txn)
+	}
+	if p.err == nil && len(p.sealed) > 0 {
+		m.changes++
+	}
+	return p.err
+}
+
+// finish commits the transaction. The anchor comes last: it may only be lower
+// than what is durable.
+func (m *merge) finish(number uint64) error {
+	c, txn := m.committer, m.reader.txn
 	mark := binary.BigEndian.AppendUint64(nil, number)
-	err := txn.Set(markerKey, sealRecord(markerKey, mark))
+	err := txn.Set(markerKey, sealRecord(markerKey, mark, 0))
 	if err == nil {
 		err = c.commit(txn, number)
 	}
 	if err != nil {
-		return c.store.poison(err)
+		return m.life.poison(err)
 	}
-	c.store.snapshots.advance(number)
+	c.store.anchor.advance(number)
+	c.store.space.wrote(m.used.bytes)
+	m.life.snapshots.advance(number)
+	c.commits.Add(m.changes)
+	c.syncs.Add(1)
 	return nil
 }
 
 // meets checks requirements inside the transaction, where they see the batches
 // merged before.
-func (c *committer) meets(txn *badger.Txn, requirements []Requirement) error {
+func (m *merge) meets(requirements []Requirement) error {
 	for _, r := range requirements {
-		value, err := c.store.get(txn, r.Key)
+		value, err := m.reader.get(r.Key)
 		absent := errors.Is(err, ErrNotFound)
 		if err != nil && !absent {
 			return err

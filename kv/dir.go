@@ -1,7 +1,9 @@
 package kv
 
 import (
+	"bytes"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -55,21 +57,54 @@ func removeEmptyLogs(dir string) error {
 	return nil
 }
 
-// syncRecovered makes durable what Badger just read from its logs. A process
-// that was killed between writing a commit and syncing it leaves the commit in
-// the page cache, where Open sees it although a power cut would still take it.
-// A log that is gone by now has become a table, which Badger has synced.
-func syncRecovered(dir string) error {
+// syncLogs makes durable what Badger is about to read from its logs, and shows
+// from then on. A process that was killed between writing a commit and syncing
+// it leaves the commit in the page cache. So does a sync that failed, but then
+// the kernel takes the pages for clean and a second sync for done, so what the
+// logs hold is written once more.
+func syncLogs(dir string) error {
 	logs, err := filepath.Glob(filepath.Join(dir, "*.mem"))
 	if err != nil {
 		return err
 	}
-	for _, log := range append(logs, dir) {
-		if err := syncFile(log); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	for _, log := range logs {
+		if err := rewrite(log); err != nil {
 			return err
 		}
 	}
-	return nil
+	return syncFile(dir)
+}
+
+// rewrite writes the pages of a file that are not empty in place, and syncs it.
+// Killed in the middle it has changed nothing.
+func rewrite(name string) error {
+	f, err := os.OpenFile(name, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	err = rewritePages(f)
+	if err == nil {
+		err = f.Sync()
+	}
+	return errors.Join(err, f.Close())
+}
+
+func rewritePages(f *os.File) error {
+	page, empty := make([]byte, 4<<10), make([]byte, 4<<10)
+	for at := int64(0); ; at += int64(len(page)) {
+		n, err := f.ReadAt(page, at)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return err
+		}
+		if !bytes.Equal(page[:n], empty[:n]) {
+			if _, err := f.WriteAt(page[:n], at); err != nil {
+				return err
+			}
+		}
+		if err != nil {
+			return nil
+		}
+	}
 }
 
 // syncFile syncs a file or a directory.

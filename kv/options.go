@@ -14,6 +14,14 @@ type Options struct {
 	// Linger is how long a batch that nobody waits for may stay in memory for
 	// the next one to share its write. Defaults to 5 ms.
 	Linger time.Duration
+	// WaitLock is how long Open waits for another process to give the store up,
+	// as in a rolling deployment. Defaults to not waiting.
+	WaitLock time.Duration
+	// Reserve is how many bytes have to be free for a commit to be made; what
+	// merging the newest tables may take comes on top. Less than the default
+	// risks that a full disk ends the process, as does a negative Reserve, which
+	// is none at all. Defaults to 64 MiB.
+	Reserve int64
 	// Logger gets one line when the store breaks, and Badger's own lines at
 	// debug. Defaults to discarding them.
 	Logger *slog.Logger
@@ -21,6 +29,9 @@ type Options struct {
 	// noSync leaves out the sync of each commit, so that a test can show that
 	// it would notice. Defaults to false.
 	noSync bool
+	// free says how many bytes of a directory's file system are free. Defaults
+	// to asking the operating system.
+	free func(dir string) (bytes int64, known bool)
 }
 
 const defaultLinger = 5 * time.Millisecond
@@ -33,6 +44,12 @@ func (o *Options) withDefaults() Options {
 	}
 	if opts.Linger <= 0 {
 		opts.Linger = defaultLinger
+	}
+	if opts.Reserve == 0 {
+		opts.Reserve = defaultReserve
+	}
+	if opts.free == nil {
+		opts.free = freeBytes
 	}
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)

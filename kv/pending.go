@@ -2,7 +2,6 @@ package kv
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/dgraph-io/badger/v4"
 )
@@ -10,6 +9,7 @@ import (
 // pending is the [Pending] of a committer.
 type pending struct {
 	committer *committer
+	life      *life // in which it was queued
 	batch     *Batch
 	sealed    []sealed
 	cost      cost
@@ -24,6 +24,7 @@ type pending struct {
 // sealed is a change as Badger is given it.
 type sealed struct {
 	key, value []byte
+	expires    uint64 // Unix seconds, or 0
 	remove     bool
 }
 
@@ -34,7 +35,8 @@ func newPending(c *committer, b *Batch) *pending {
 	for i, change := range b.Changes {
 		s := sealed{key: userKey(change.Key), remove: change.Delete}
 		if !change.Delete {
-			s.value = sealRecord(change.Key, change.Value)
+			s.expires = expiry(change.Expires)
+			s.value = sealRecord(change.Key, change.Value, s.expires)
 		}
 		p.sealed[i] = s
 		p.cost.add(s.cost())
@@ -42,27 +44,16 @@ func newPending(c *committer, b *Batch) *pending {
 	return p
 }
 
-// check reports whether the batch alone could be written.
-func (p *pending) check(limit cost) error {
-	if !p.cost.within(limit) {
-		return fmt.Errorf("%w: %d changes of %d bytes, limit %d changes and %d bytes",
-			ErrBatchTooLarge, p.cost.entries, p.cost.bytes, limit.entries, limit.bytes)
-	}
-	for _, change := range p.batch.Changes {
-		if len(change.Key) > maxKey {
-			return fmt.Errorf("%w: key of %d bytes, limit %d bytes", ErrBatchTooLarge, len(change.Key), maxKey)
-		}
-	}
-	return nil
-}
-
 // apply puts the changes into the transaction. An error leaves it half done.
 func (p *pending) apply(txn *badger.Txn) error {
 	for _, s := range p.sealed {
 		var err error
-		if s.remove {
+		switch {
+		case s.remove:
 			err = txn.Delete(s.key)
-		} else {
+		case s.expires > 0:
+			err = txn.SetEntry(&badger.Entry{Key: s.key, Value: s.value, ExpiresAt: dropAt(s.expires)})
+		default:
 			err = txn.Set(s.key, s.value)
 		}
 		if err != nil {
@@ -100,7 +91,7 @@ func (p *pending) Number() uint64 { return p.number }
 // finish tells everybody what became of the batch, and lets go of its bytes:
 // the caller may keep p for long.
 func (p *pending) finish(number uint64) {
-	p.batch, p.sealed = nil, nil
+	p.batch, p.sealed, p.life = nil, nil, nil
 	p.number = number
 	close(p.done)
 }

@@ -211,7 +211,7 @@ func TestPanicOfAReadPoisonsTheHandle(t *testing.T) {
 	t.Parallel()
 	s, _ := openWithSeam(t, t.TempDir())
 	err := s.View(func(v View) error {
-		if err := s.db.Close(); err != nil {
+		if err := s.life.Load().db.Close(); err != nil {
 			t.Error(err)
 		}
 		for _, err := range v.Scan(Range{}) {
@@ -285,15 +285,16 @@ func TestUnreadableRequirementPoisonsTheHandle(t *testing.T) {
 // back.
 func damage(t *testing.T, s *badgerStore, key string, change func([]byte) []byte) {
 	t.Helper()
-	number := s.snapshots.last() + 1
-	txn := s.db.NewTransactionAt(number, true)
+	l := s.life.Load()
+	number := l.snapshots.last() + 1
+	txn := l.db.NewTransactionAt(number, true)
 	defer txn.Discard()
-	stored := change(sealRecord([]byte(key), []byte("value of "+key)))
+	stored := change(sealRecord([]byte(key), []byte("value of "+key), 0))
 	if err := txn.Set(userKey([]byte(key)), stored); err != nil {
 		t.Fatal(err)
 	}
 	if err := txn.CommitAt(number, nil); err != nil {
 		t.Fatal(err)
 	}
-	s.snapshots.advance(number)
+	l.snapshots.advance(number)
 }

@@ -22,7 +22,7 @@ func TestDamagedRecordIsNoticed(t *testing.T) {
 		"cut off":               func(b []byte) []byte { return b[:len(b)-1] },
 		"longer":                func(b []byte) []byte { return append(b, 0) },
 		"nothing":               func([]byte) []byte { return nil },
-		"record of another key": func([]byte) []byte { return sealRecord([]byte("RECORD of another key"), []byte("value")) },
+		"record of another key": func([]byte) []byte { return sealRecord([]byte("RECORD of another key"), []byte("value"), 0) },
 	} {
 		damage(t, s, name, change)
 		_, err := value(t, s, name)
@@ -46,11 +46,13 @@ func wantCorrupt(t *testing.T, key string, err error) {
 }
 
 func FuzzOpenRecord(f *testing.F) {
-	f.Add([]byte("key"), sealRecord([]byte("key"), []byte("value")))
+	f.Add([]byte("key"), sealRecord([]byte("key"), []byte("value"), 0))
+	f.Add([]byte("key"), sealRecord([]byte("key"), []byte("value"), 1_800_000_000))
+	f.Add([]byte("key"), sealRecord([]byte("key"), make([]byte, 8), 0))
 	f.Add([]byte{}, []byte{1, 2, 3})
 	f.Fuzz(func(t *testing.T, key, stored []byte) {
-		value, err := openRecord(key, stored)
-		if err == nil && !bytes.Equal(sealRecord(key, value), stored) {
+		value, expires, err := openRecord(key, stored)
+		if err == nil && !bytes.Equal(sealRecord(key, value, expires), stored) {
 			t.Errorf("%x is taken for the record of %x", stored, value)
 		}
 	})

@@ -8,6 +8,7 @@ type snapshots struct {
 	// mu guards what follows.
 	mu      sync.Mutex
 	durable uint64         // number of the last durable commit
+	attempt uint64         // the highest number that a commit was tried with
 	open    map[uint64]int // open snapshots by commit number
 	closed  bool
 	readers sync.WaitGroup
@@ -30,6 +31,22 @@ func (s *snapshots) begin() (uint64, error) {
 	s.open[s.durable]++
 	s.readers.Add(1)
 	return s.durable, nil
+}
+
+// try returns the number of the next commit. Once that has been tried, number
+// and bytes belong together: whether it landed may never be known.
+func (s *snapshots) try() uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.attempt = s.durable + 1
+	return s.attempt
+}
+
+// tried returns the highest number that may have been written.
+func (s *snapshots) tried() uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return max(s.durable, s.attempt)
 }
 
 func (s *snapshots) end(number uint64) {

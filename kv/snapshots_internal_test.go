@@ -74,7 +74,7 @@ func TestNumbersAreNotUsedTwice(t *testing.T) {
 		}
 		s := store.(*badgerStore)
 		change(s)
-		number := s.snapshots.last()
+		number := s.life.Load().snapshots.last()
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
@@ -93,7 +93,7 @@ func TestNumbersAreNotUsedTwice(t *testing.T) {
 		})
 	}
 	number(func(s *badgerStore) {
-		if err := s.db.Flatten(1); err != nil {
+		if err := s.life.Load().db.Flatten(1); err != nil {
 			t.Fatal(err)
 		}
 	})

@@ -11,23 +11,60 @@ import (
 
 var errViewOver = errors.New("kv: view used after its function returned")
 
+// reader reads in a transaction, at one moment of the clock by which keys
+// expire: no key expires in the middle of a view or of a merge.
+type reader struct {
+	life *life
+	txn  *badger.Txn
+	now  uint64
+}
+
+// get returns the value of key, or [ErrNotFound].
+func (r *reader) get(key []byte) (value []byte, err error) {
+	defer r.life.guard(&err)
+	if len(key) > MaxKey {
+		return nil, ErrNotFound
+	}
+	item, err := r.txn.Get(userKey(key))
+	switch {
+	case errors.Is(err, badger.ErrKeyNotFound):
+		return nil, ErrNotFound
+	case err != nil:
+		return nil, fmt.Errorf("kv: read %q: %w", key, err)
+	}
+	return r.value(key, item)
+}
+
+// value returns the value of an item, or [ErrNotFound] if it has expired.
+func (r *reader) value(key []byte, item *badger.Item) ([]byte, error) {
+	stored, err := item.ValueCopy(nil)
+	if err != nil {
+		return nil, fmt.Errorf("kv: read %q: %w", key, err)
+	}
+	value, expires, err := openRecord(key, stored)
+	if err == nil && expires > 0 && expires <= r.now {
+		return nil, ErrNotFound
+	}
+	return value, err
+}
+
 // badgerView is the [View] of a badgerStore.
 type badgerView struct {
-	store *badgerStore
-	txn   *badger.Txn
-	over  bool
+	life   *life
+	reader reader
+	over   bool
 }
 
 func (v *badgerView) close() {
 	v.over = true
-	v.txn.Discard()
+	v.reader.txn.Discard()
 }
 
 func (v *badgerView) usable() error {
 	if v.over {
 		return errViewOver
 	}
-	return v.store.health()
+	return v.life.health()
 }
 
 // Get implements [View].
@@ -35,31 +72,7 @@ func (v *badgerView) Get(key []byte) ([]byte, error) {
 	if err := v.usable(); err != nil {
 		return nil, err
 	}
-	return v.store.get(v.txn, key)
-}
-
-// get reads key in a transaction.
-func (s *badgerStore) get(txn *badger.Txn, key []byte) (value []byte, err error) {
-	defer s.guard(&err)
-	if len(key) > maxKey {
-		return nil, ErrNotFound
-	}
-	item, err := txn.Get(userKey(key))
-	switch {
-	case errors.Is(err, badger.ErrKeyNotFound):
-		return nil, ErrNotFound
-	case err != nil:
-		return nil, fmt.Errorf("kv: read %q: %w", key, err)
-	}
-	return readItem(key, item)
-}
-
-func readItem(key []byte, item *badger.Item) ([]byte, error) {
-	stored, err := item.ValueCopy(nil)
-	if err != nil {
-		return nil, fmt.Errorf("kv: read %q: %w", key, err)
-	}
-	return openRecord(key, stored)
+	return v.reader.get(key)
 }
 
 // Scan implements [View].
@@ -98,7 +111,7 @@ type cursor struct {
 }
 
 func (v *badgerView) open(r Range) (c *cursor, err error) {
-	defer v.store.guard(&err)
+	defer v.life.guard(&err)
 	c = &cursor{view: v, prefix: userKey(r.Prefix), r: r}
 	opts := badger.IteratorOptions{Reverse: r.Reverse}
 	if !r.Reverse {
@@ -106,30 +119,35 @@ func (v *badgerView) open(r Range) (c *cursor, err error) {
 		// would end it at once.
 		opts.Prefix = c.prefix
 	}
-	c.it = v.txn.NewIterator(opts)
+	c.it = v.reader.txn.NewIterator(opts)
 	return c, nil
 }
 
 // next returns the next item of the range, or false at its end.
 func (c *cursor) next() (item Item, ok bool, err error) {
-	defer c.view.store.guard(&err)
+	defer c.view.life.guard(&err)
 	if err := c.view.usable(); err != nil {
 		return Item{}, false, err
 	}
-	c.move()
-	if !c.it.ValidForPrefix(c.prefix) {
-		return Item{}, false, nil
-	}
-	found := c.it.Item()
-	item.Key = append([]byte{}, found.Key()[1:]...)
-	if c.r.KeysOnly {
+	for c.move(); c.it.ValidForPrefix(c.prefix); c.move() {
+		found := c.it.Item()
+		item.Key = append([]byte{}, found.Key()[1:]...)
+		if c.r.KeysOnly && found.ExpiresAt() == 0 {
+			return item, true, nil
+		}
+		item.Value, err = c.view.reader.value(item.Key, found)
+		switch {
+		case errors.Is(err, ErrNotFound): // expired
+			continue
+		case err != nil:
+			return Item{}, false, err
+		}
+		if c.r.KeysOnly {
+			item.Value = nil
+		}
 		return item, true, nil
 	}
-	item.Value, err = readItem(item.Key, found)
-	if err != nil {
-		return Item{}, false, err
-	}
-	return item, true, nil
+	return Item{}, false, nil
 }
 
 func (c *cursor) move() {
