@@ -12,8 +12,10 @@ type Config struct {
 	// Headers are sent with the request and with the verify query.
 	// {secret.name} in a value stands for the secret's value.
 	Headers map[string]string `toml:"headers"`
-	// Body says how the request is written. Defaults to "json", the only one
-	// there is yet.
+	// Body says how the request is written: "json"; "form", as
+	// application/x-www-form-urlencoded, with a.b as a[b] and lists as c[0],
+	// c[1]; or "raw", the step's bytes as they are. Each has its Content-Type
+	// unless Headers name another. Defaults to "json".
 	Body string `toml:"body"`
 	// Allow widens what may be reached: "private" for loopback, private,
 	// link-local and other addresses that are not public. Defaults to none.
@@ -30,17 +32,20 @@ type Config struct {
 	Verify *Verify `toml:"verify"`
 }
 
-// Key says where the idempotency key goes: into a header, or into the body.
+// Key says where the idempotency key goes: into a header, the body or the query.
 type Key struct {
-	// Header is the name of the header. Defaults to "Idempotency-Key" if JSON is
-	// empty and the tool is not a read; a read sends no key unless asked to.
+	// Header is the name of the header. Defaults to "Idempotency-Key" if JSON
+	// and Query are empty and the tool is not a read; a read sends no key unless
+	// asked to.
 	Header string `toml:"header"`
-	// JSON is the JSON Pointer in the body at which the key is put.
+	// JSON is the JSON Pointer in the request at which the key is put before the
+	// body is written, be that JSON or a form.
 	JSON string `toml:"json"`
-	// Query is refused: it does not exist yet.
-	Query string `toml:"query" notyet:"a key in the query does not exist yet; use header or json"`
-	// Format is how the key is written. Defaults to "ulid" (26 characters of
-	// Crockford base32), the only one there is yet.
+	// Query is the name of the parameter that is appended to URL.
+	Query string `toml:"query"`
+	// Format is how the key is written, here, in Verify.URL and in help: "ulid"
+	// (26 characters of Crockford base32), or "uuid", the same bits as a UUID.
+	// Defaults to "ulid".
 	Format string `toml:"format"`
 	// Window is how long the receiver remembers a key, as a Go duration; "0"
 	// says that its memory is never relied on. Defaults to

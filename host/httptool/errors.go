@@ -52,7 +52,9 @@ func shorten(s string, limit int) string {
 // failure is why a request brought no answer.
 type failure struct {
 	// sent says whether a byte of the request may have left.
-	sent          bool
+	sent bool
+	// refused is as in host.Answer: no call works until a person has acted.
+	refused       bool
 	code, message string
 }
 

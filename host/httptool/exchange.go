@@ -11,6 +11,7 @@ import (
 	"net/http/httptrace"
 	"net/url"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -25,36 +26,78 @@ const maxAnswer = 8 << 20
 type reply struct {
 	response host.Response
 	location string // where a redirect leads to, without its query
+	via      string // where redirects have led to, if any were followed
+	stuck    string // why a redirect of a request that follows them was not followed
 	wait     time.Duration
 	waits    bool // the answer says how long to wait
+	refused  bool // the receiver did not accept the credentials
 	// cut is why the body is not whole: the connection broke, the deadline
 	// passed, or it is longer than maxAnswer. The head stands.
 	cut *failure
+
+	next string // the header Location as it is; never recorded
 }
 
-// exchange sends the request once. sent is called after the connection stands
-// and before a byte of the request leaves.
+// exchange sends the request once, and on to where redirects lead if it follows
+// them. sent is called once, after the first connection stands and before a
+// byte of the request leaves.
 func (t *tool) exchange(ctx context.Context, s *sending, sent func()) (*reply, *failure) {
-	values, err := t.secrets.read()
+	values, err := t.secrets.read(ctx)
 	if err != nil {
-		return nil, &failure{code: "secret_missing", message: err.Error()}
+		return nil, t.noSecrets(ctx, err)
 	}
+	sent = sync.OnceFunc(sent)
 	cut := newCutter(values)
+	r, failed := t.send(ctx, s, values, cut, sent)
+	for hops := 0; failed == nil && t.follows(s, r.response.Status); hops++ {
+		next, why := s.onward(r.next)
+		if hops == maxRedirects {
+			next, why = nil, fmt.Sprintf("more than %d redirects are not followed", maxRedirects)
+		}
+		if next == nil {
+			r.stuck = why
+			break
+		}
+		s = next
+		if r, failed = t.send(ctx, s, values, cut, sent); failed == nil {
+			r.via = place(s.url, cut)
+		}
+	}
+	if failed == nil && t.outcomes.refused(r.response.Status) {
+		r.refused = true
+		t.secrets.refused(values)
+	}
+	return r, failed
+}
+
+// noSecrets says why a request could not be made.
+func (t *tool) noSecrets(ctx context.Context, err error) *failure {
+	if ctx.Err() != nil {
+		return &failure{code: "not_sent", message: fmt.Sprintf("nothing was sent within %s: %v", t.contract.Timeout, err)}
+	}
+	return &failure{code: "secret_missing", message: err.Error(), refused: true}
+}
+
+// send is one request and its answer.
+func (t *tool) send(ctx context.Context, s *sending, values map[string]string, cut *cutter, sent func()) (*reply, *failure) {
 	w := &watch{ctx: ctx, announce: sent}
-	req := s.http(t.headers, values)
+	req := s.http(s.header(t.headers, values))
 	resp, err := t.transport.RoundTrip(req.WithContext(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: w.gotConn})))
 	if err != nil {
-		f := t.explain(ctx, err, w.sent.Load())
+		f := t.explain(ctx, s, err, w.sent.Load())
 		f.message = shorten(cut.text(f.message), maxMessage)
 		return nil, f
 	}
 	defer resp.Body.Close()
-	r := &reply{location: location(resp.Header, cut)}
+	r := &reply{next: resp.Header.Get("Location")}
+	if u, err := url.Parse(r.next); err == nil {
+		r.location = place(u, cut)
+	}
 	r.wait, r.waits = retryAfter(resp.Header, time.Now())
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
 	switch {
 	case err != nil:
-		r.cut = t.explain(ctx, err, true)
+		r.cut = t.explain(ctx, s, err, true)
 		r.cut.message = shorten(cut.text("the answer broke off: "+r.cut.message), maxMessage)
 		body = nil
 	case len(body) > maxAnswer:
@@ -70,16 +113,13 @@ type watch struct {
 	ctx      context.Context
 	announce func()
 	sent     atomic.Bool // a byte of the request may have left
-	asked    atomic.Bool // announce was called
 }
 
 // gotConn is called by net/http before it writes anything to the connection. It
 // may come twice: a kept connection that turns out closed before the first byte
 // is replaced.
 func (w *watch) gotConn(info httptrace.GotConnInfo) {
-	if !w.asked.Swap(true) {
-		w.announce()
-	}
+	w.announce()
 	// Who listens may have taken its time. A request that leaves after its
 	// deadline could be applied when nobody expects it any more.
 	if w.ctx.Err() != nil {
@@ -90,7 +130,7 @@ func (w *watch) gotConn(info httptrace.GotConnInfo) {
 }
 
 // explain turns a transport's error into a failure.
-func (t *tool) explain(ctx context.Context, err error, sent bool) *failure {
+func (t *tool) explain(ctx context.Context, s *sending, err error, sent bool) *failure {
 	f := &failure{sent: sent}
 	var private *addressError
 	switch {
@@ -101,11 +141,11 @@ func (t *tool) explain(ctx context.Context, err error, sent bool) *failure {
 	case ctx.Err() != nil && sent:
 		f.code, f.message = "no_answer", "stopped waiting for the answer"
 	case ctx.Err() != nil:
-		f.code, f.message = "not_sent", fmt.Sprintf("nothing was sent to %s within %s", t.url.base, t.contract.Timeout)
+		f.code, f.message = "not_sent", fmt.Sprintf("nothing was sent to %s within %s", origin(s.url), t.contract.Timeout)
 	case sent:
 		f.code, f.message = "connection_broken", fmt.Sprintf("the connection broke before the answer was complete: %v", err)
 	default:
-		f.code, f.message = "not_connected", fmt.Sprintf("no connection to %s: %v", t.url.base, err)
+		f.code, f.message = "not_connected", fmt.Sprintf("no connection to %s: %v", origin(s.url), err)
 	}
 	return f
 }
@@ -116,21 +156,6 @@ func response(resp *http.Response, body []byte, cut *cutter) host.Response {
 		r.Type = abi.TypeJSON
 	}
 	return r
-}
-
-// location reads the header of that name, without its query, which may be a
-// ticket of the receiver's. Secrets are looked for in the decoded text: there
-// are many ways to encode a path.
-func location(h http.Header, cut *cutter) string {
-	u, err := url.Parse(h.Get("Location"))
-	if err != nil {
-		return ""
-	}
-	text := u.Path
-	if u.Host != "" {
-		text = u.Scheme + "://" + u.Host + u.Path
-	}
-	return shorten(cut.text(text), maxQuoted)
 }
 
 // isJSON reports whether a body is meant as JSON. Servers that name no type, or

@@ -66,12 +66,12 @@ func (b *builder) headerValue(name, value string) template {
 			b.faultAt("headers", name, "{%s}: a header takes only secrets, as in {secret.name}", place)
 			continue
 		}
-		read, ok := b.known[secret]
+		known, ok := b.known[secret]
 		if !ok {
 			b.faultAt("headers", name, "there is no secret %q%s", secret, among(slices.Sorted(maps.Keys(b.known))))
 			continue
 		}
-		b.tool.secrets[secret] = read
+		b.tool.secrets[secret] = known
 	}
 	return t
 }

@@ -14,13 +14,13 @@ const secretPrefix = "secret."
 
 // New returns a tool of this kind. c holds what every kind of tool has; the
 // parts that follow from cfg (Kind, Verifies, KeyWindow, Settle, Units, Rules)
-// are filled in. secrets returns the value of each secret that a header may
-// name; it is called at every sending, possibly by several goroutines at once.
+// are filled in. secrets are those that a header may name; the ones that are
+// named are read at every sending.
 //
 // The error joins a [*FieldError] for everything that is wrong. The tool also
-// implements [host.Checker], [host.Verifier] if it has a verify query, and
-// [io.Closer], which closes its idle connections.
-func New(id string, c host.Contract, cfg *Config, secrets map[string]func() (string, error)) (host.Tool, error) {
+// implements [host.Checker], [host.Shower], [host.Receiving], [host.Verifier] if it
+// has a verify query, and [io.Closer], which closes its idle connections.
+func New(id string, c host.Contract, cfg *Config, secrets map[string]host.Secret) (host.Tool, error) {
 	b := &builder{cfg: cfg, tool: &tool{id: id, contract: c}, known: secrets}
 	b.request()
 	b.key()
@@ -44,7 +44,7 @@ func New(id string, c host.Contract, cfg *Config, secrets map[string]func() (str
 
 // Kind is [New] for a reader of tools.toml: decode fills a [Config] from the
 // tool's table and returns what the table says for every kind of tool.
-func Kind(id string, decode func(dst any) (host.Contract, error), secrets map[string]func() (string, error)) (host.Tool, error) {
+func Kind(id string, decode func(dst any) (host.Contract, error), secrets map[string]host.Secret) (host.Tool, error) {
 	var cfg Config
 	c, err := decode(&cfg)
 	if err != nil {
@@ -57,7 +57,7 @@ func Kind(id string, decode func(dst any) (host.Contract, error), secrets map[st
 type builder struct {
 	cfg   *Config
 	tool  *tool
-	known map[string]func() (string, error)
+	known map[string]host.Secret
 	wrong []error
 }
 
@@ -82,13 +82,6 @@ func (b *builder) request() {
 	default:
 		b.fault("method", "%q is none of GET, POST, PUT, PATCH, DELETE", b.cfg.Method)
 	}
-	switch b.cfg.Body {
-	case "", "json":
-	case "form", "raw":
-		b.fault("body", "%q does not exist yet: only JSON bodies can be sent; remove it", b.cfg.Body)
-	default:
-		b.fault("body", `%q is no kind of body; write "json" or remove it`, b.cfg.Body)
-	}
 	for _, a := range b.cfg.Allow {
 		if a != "private" {
 			b.fault("allow", `%q cannot be allowed; there is only "private"`, a)
@@ -98,6 +91,7 @@ func (b *builder) request() {
 	if b.tool.url != nil && slices.Contains(b.tool.url.names(), "key") {
 		b.fault("url", "{key} is the idempotency key and stands only in verify.url and help; a request field of that name cannot be in the url")
 	}
+	b.body()
 	b.headers()
 }
 

@@ -46,6 +46,14 @@ func byDefault(status int, waits, read bool) host.Outcome {
 	return host.OutcomeUnknown
 }
 
+// refused reports whether an answer is about who asks: no call of the tool will
+// work until a person has mended that. A status that the operator has named is
+// about something else here.
+func (m outcomes) refused(status int) bool {
+	_, named := m[status]
+	return !named && (status == 401 || status == 403 || status == 407)
+}
+
 // retryAfter reads the header of that name: seconds or a date. A date counts
 // from the answer's own Date, since clocks differ.
 func retryAfter(h http.Header, now time.Time) (time.Duration, bool) {

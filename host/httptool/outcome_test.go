@@ -304,7 +304,7 @@ func TestMessagesAreShort(t *testing.T) {
 	secret := strings.Repeat("x", 150) + "s3cr3t-value"
 	for _, row := range []struct{ name, raw, request, want string }{
 		{"a field that would be lost", "", `{"` + long + `":1}`, "would be lost"},
-		{"a redirect far away", "HTTP/1.1 302 Found\r\nLocation: /" + long + "\r\nContent-Length: 0\r\n\r\n", `{}`, "led to"},
+		{"a redirect far away", "HTTP/1.1 302 Found\r\nLocation: /" + long + "\r\nContent-Length: 0\r\n\r\n", `{}`, "the redirect to"},
 		{"a redirect with a secret", "HTTP/1.1 302 Found\r\nLocation: /" + strings.Repeat("y", 60) + secret + "\r\nContent-Length: 0\r\n\r\n", `{}`, "[secret token]"},
 		{"an answer that is no HTTP", "HTTP/1.1 " + long + "\r\n\r\n", `{}`, "connection broke"},
 		{"an answer that ends as no HTTP", "HTTP/1.1 200 OK\r\nTrailer: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n" + long[:3000] + "\r\n\r\n", `{}`, "broke off"},

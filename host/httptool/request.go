@@ -3,7 +3,6 @@ package httptool
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -14,7 +13,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/pawl-dev/pawl/host"
-	"github.com/pawl-dev/pawl/host/abi"
 )
 
 // sending is a request before its secrets are put in.
@@ -23,56 +21,65 @@ type sending struct {
 	url    *url.URL
 	key    string // the header that carries the key; empty for none
 	value  string // the key
+	typ    string // the type of the body, unless a header of the tool's says another
 	body   []byte
+	follow bool // redirects are followed
+	away   bool // a redirect has led to another place than the tool's own
 }
 
 // render makes the request of a call. Its error is a *RequestError.
-func (t *tool) render(c *host.Call) (*sending, error) {
-	s, err := t.tryRender(c)
+func (t *tool) render(c *host.Call, key string) (*sending, error) {
+	s, err := t.tryRender(c, key)
 	if err != nil {
 		return nil, &RequestError{Tool: t.id, Message: err.Error()}
 	}
 	return s, nil
 }
 
-func (t *tool) tryRender(c *host.Call) (*sending, error) {
-	if len(c.Body) > 0 && (c.Type != abi.TypeJSON || !validJSON(c.Body)) {
-		return nil, errors.New("the request must be JSON")
+func (t *tool) tryRender(c *host.Call, key string) (*sending, error) {
+	err := t.accepts(c)
+	if err != nil {
+		return nil, err
 	}
-	s := &sending{method: t.method, key: t.keyHeader, value: c.Key.String()}
-	var err error
+	s := &sending{method: t.method, key: t.keyHeader, value: key, typ: contentTypes[t.body]}
+	s.follow = t.isRead() && t.method == http.MethodGet
 	if s.url, err = t.url.expand(fields(c.Body).text); err != nil {
 		return nil, err
+	}
+	if t.keyQuery != "" {
+		addParameter(s.url, t.keyQuery, key)
 	}
 	if !hasBody(t.method) {
 		return s, fields(c.Body).allUsed(t.method, t.url.names())
 	}
-	s.body = c.Body
-	if t.keyInBody != nil {
-		if s.body, err = t.keyInBody.put(c.Body, s.value); err != nil {
-			return nil, fmt.Errorf("the tool puts its key into the request at /%s, which %w", strings.Join(t.keyInBody, "/"), err)
-		}
-	}
-	return s, nil
+	s.body, err = t.write(c.Body, key)
+	return s, err
 }
 
-// http makes the request that is sent; each can be used once. values are the
-// secrets.
-func (s *sending) http(headers map[string]template, values map[string]string) *http.Request {
+// header makes the request's header. values are the secrets.
+func (s *sending) header(headers map[string]template, values map[string]string) http.Header {
 	h := http.Header{"User-Agent": {"pawl"}}
 	if len(s.body) > 0 {
-		h.Set("Content-Type", "application/json")
+		h.Set("Content-Type", s.typ)
 	}
 	for name, value := range headers {
+		if s.away && (!elsewhere[http.CanonicalHeaderKey(name)] || len(value.names()) > 0) {
+			continue
+		}
 		// Templates name only secrets that were read.
 		text, _ := value.expand(func(secret string) (string, error) {
 			return values[strings.TrimPrefix(secret, secretPrefix)], nil
 		})
 		setHeader(h, name, text)
 	}
-	if s.key != "" {
+	if s.key != "" && !s.away {
 		setHeader(h, s.key, s.value)
 	}
+	return h
+}
+
+// http makes the request that is sent; each can be used once.
+func (s *sending) http(h http.Header) *http.Request {
 	req := &http.Request{
 		Method: s.method, URL: s.url, Host: s.url.Host, Header: h,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,

@@ -16,7 +16,7 @@ func (b *builder) rules(v *askable) {
 	c.Verifies = v != nil
 	c.Rules = map[string]string{
 		"method": t.method,
-		"body":   "json",
+		"body":   t.body,
 		"key":    t.keyPlace(b.cfg.Key.JSON),
 	}
 	for name := range t.units {
@@ -42,6 +42,8 @@ func (t *tool) keyPlace(inBody string) string {
 	switch {
 	case inBody != "":
 		return "json " + inBody
+	case t.keyQuery != "":
+		return "query " + t.keyQuery
 	case t.keyHeader != "":
 		return "header " + t.keyHeader
 	}

@@ -1,6 +1,7 @@
 package httptool_test
 
 import (
+	"context"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -145,9 +146,12 @@ func TestSecretsAreReadWhenTheyAreNeeded(t *testing.T) {
 		URL: address, Allow: []string{"private"}, Headers: map[string]string{"Authorization": "Bearer {secret.pay_token}"},
 		Verify: &httptool.Verify{URL: address + "/{key}"},
 	}
-	tool := build(t, host.Contract{}, cfg, map[string]func() (string, error){
-		"pay_token": func() (string, error) { return value, missing },
-		"unused":    func() (string, error) { t.Error("a secret was read that no header names"); return "", nil },
+	tool := build(t, host.Contract{}, cfg, map[string]host.Secret{
+		"pay_token": {Value: func(context.Context) (string, error) { return value, missing }},
+		"unused": {Value: func(context.Context) (string, error) {
+			t.Error("a secret was read that no header names")
+			return "", nil
+		}},
 	})
 	for _, value = range []string{"first-token", "second-token"} {
 		if a := tool.Try(t.Context(), call(`{}`)); a.Outcome != applied {
@@ -167,18 +171,18 @@ func TestSecretsAreReadWhenTheyAreNeeded(t *testing.T) {
 		want  string
 	}{
 		{"", errors.New("the environment variable PAY_TOKEN is not set"), "secret pay_token: the environment variable PAY_TOKEN is not set"},
-		{"abc", nil, "secret pay_token: its value has fewer than 4 bytes"},
+		{"abcde", nil, "secret pay_token: its value has fewer than 6 bytes"},
 		{"line\nbreak", nil, "secret pay_token: its value has a line break"},
 	} {
 		value, missing = row.value, row.err
 		c := call(`{}`)
 		c.Sent = func() { t.Error("Sent was called") }
 		a := tool.Try(t.Context(), c)
-		if a.Outcome != notApplied || a.Settles || a.Code != "secret_missing" || !strings.HasPrefix(a.Message, row.want) {
+		if a.Outcome != notApplied || a.Settles || a.Code != "secret_missing" || !a.CredentialsRefused || !strings.HasPrefix(a.Message, row.want) {
 			t.Errorf("%+v", a)
 		}
 		v := tool.(host.Verifier).Verify(t.Context(), c)
-		if v.Kind != host.NoAnswer || v.Code != "secret_missing" || !strings.HasPrefix(v.Message, row.want) {
+		if v.Kind != host.NoAnswer || v.Code != "secret_missing" || !v.CredentialsRefused || !strings.HasPrefix(v.Message, row.want) {
 			t.Errorf("%+v", v)
 		}
 	}

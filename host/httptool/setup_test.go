@@ -1,6 +1,7 @@
 package httptool_test
 
 import (
+	"context"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -16,15 +17,15 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // values are secrets that do not change.
-func values(pairs ...string) map[string]func() (string, error) {
-	secrets := map[string]func() (string, error){}
+func values(pairs ...string) map[string]host.Secret {
+	secrets := map[string]host.Secret{}
 	for i := 0; i < len(pairs); i += 2 {
-		secrets[pairs[i]] = func() (string, error) { return pairs[i+1], nil }
+		secrets[pairs[i]] = host.Secret{Value: func(context.Context) (string, error) { return pairs[i+1], nil }}
 	}
 	return secrets
 }
 
-func build(t *testing.T, c host.Contract, cfg *httptool.Config, secrets map[string]func() (string, error)) host.Tool {
+func build(t *testing.T, c host.Contract, cfg *httptool.Config, secrets map[string]host.Secret) host.Tool {
 	t.Helper()
 	tool, err := httptool.New("pay.refund", c, cfg, secrets)
 	if err != nil {

@@ -17,16 +17,21 @@ type tool struct {
 	url       *urlTemplate
 	headers   map[string]template
 	secrets   secrets
-	keyHeader string  // empty if the key goes nowhere or into the body
-	keyInBody pointer // nil if it does not go into the body
+	body      string  // how a request is written: bodyJSON, bodyForm or bodyRaw
+	keyHeader string  // the header that has the key; empty for none
+	keyInBody pointer // nil if the key does not go into the body
+	keyQuery  string  // the parameter of the query that has the key; empty for none
 	units     map[string]pointer
 	outcomes  outcomes
 	transport *http.Transport
 }
 
 var (
-	_ host.Checker  = (*tool)(nil)
-	_ host.Verifier = (*askable)(nil)
+	_ host.Checker   = (*tool)(nil)
+	_ host.Shower    = (*tool)(nil)
+	_ host.Receiving = (*tool)(nil)
+	_ host.Verifier  = (*askable)(nil)
+	_ host.Receiving = (*askable)(nil)
 )
 
 // ID implements [host.Tool].
@@ -43,19 +48,19 @@ func (t *tool) Close() error {
 
 // Check implements [host.Checker].
 func (t *tool) Check(c *host.Call) error {
-	_, err := t.render(c)
+	_, err := t.render(c, t.contract.KeyText(c.Key))
 	return err
 }
 
 // Try implements [host.Tool].
 func (t *tool) Try(ctx context.Context, c *host.Call) host.Answer {
-	s, err := t.render(c)
+	s, err := t.render(c, t.contract.KeyText(c.Key))
 	if err != nil {
 		return host.Answer{Outcome: host.OutcomeRejected, Code: "invalid_request", Message: err.Error()}
 	}
 	r, failed := t.exchange(ctx, s, c.Sent)
 	if failed != nil {
-		a := host.Answer{Outcome: host.OutcomeNotApplied, Code: failed.code, Message: failed.message}
+		a := host.Answer{Outcome: host.OutcomeNotApplied, Code: failed.code, Message: failed.message, CredentialsRefused: failed.refused}
 		if failed.sent {
 			a.Outcome = host.OutcomeUnknown
 		}
@@ -69,7 +74,7 @@ func (t *tool) judge(r *reply) host.Answer {
 	a := host.Answer{Response: r.response}
 	a.Outcome, a.Settles = t.outcomes.judge(r.response.Status, r.waits, t.isRead())
 	if a.Outcome != host.OutcomeApplied {
-		a.RetryAfter = r.wait
+		a.RetryAfter, a.CredentialsRefused = r.wait, r.refused
 		a.Code, a.Message = "http_"+strconv.Itoa(r.response.Status), describe(r, t.method, t.url)
 		return a
 	}
@@ -109,10 +114,17 @@ func describe(r *reply, method string, u *urlTemplate) string {
 		text += " (" + name + ")"
 	}
 	text += " to " + method + " " + shorten(u.base+u.identity(), maxQuoted)
+	if r.via != "" {
+		text += fmt.Sprintf(", which led to %q", r.via)
+	}
 	if status >= 300 && status <= 399 {
-		text += "; redirects are not followed"
+		text += "; the redirect"
 		if r.location != "" {
-			text += fmt.Sprintf(", this one led to %q", r.location)
+			text += fmt.Sprintf(" to %q", r.location)
+		}
+		text += " is not followed"
+		if r.stuck != "" {
+			text += ": " + r.stuck
 		}
 	}
 	return text

@@ -61,6 +61,15 @@ func (u *urlTemplate) check() error {
 	return nil
 }
 
+// origin is where the request goes, equal for equal places.
+func (u *urlTemplate) origin() string {
+	base, err := url.Parse(u.base)
+	if err != nil { // check has parsed it
+		return u.base
+	}
+	return origin(base)
+}
+
 func (u *urlTemplate) names() []string { return append(u.path.names(), u.query.names()...) }
 
 // identity is the part of the URL that says what is done, without where.

@@ -25,7 +25,7 @@ type askable struct {
 func (t *askable) Verify(ctx context.Context, c *host.Call) host.Verdict {
 	u, err := t.query.expand(func(name string) (string, error) {
 		if name == "key" {
-			return c.Key.String(), nil
+			return t.contract.KeyText(c.Key), nil
 		}
 		return fields(c.Body).text(name)
 	})
@@ -34,7 +34,7 @@ func (t *askable) Verify(ctx context.Context, c *host.Call) host.Verdict {
 	}
 	r, failed := t.exchange(ctx, &sending{method: "GET", url: u}, func() {})
 	if failed != nil {
-		return host.Verdict{Code: failed.code, Message: failed.message}
+		return host.Verdict{Code: failed.code, Message: failed.message, CredentialsRefused: failed.refused}
 	}
 	if !decides(r.response.Status) || r.cut != nil {
 		return t.noAnswer(r)
@@ -53,7 +53,10 @@ func decides(status int) bool {
 }
 
 func (t *askable) noAnswer(r *reply) host.Verdict {
-	v := host.Verdict{Code: "http_" + strconv.Itoa(r.response.Status), Message: describe(r, http.MethodGet, t.query), RetryAfter: r.wait}
+	v := host.Verdict{
+		Code: "http_" + strconv.Itoa(r.response.Status), Message: describe(r, http.MethodGet, t.query),
+		RetryAfter: r.wait, CredentialsRefused: r.refused,
+	}
 	if r.cut != nil {
 		v.Code, v.Message = r.cut.code, r.cut.message
 	}
@@ -127,6 +130,9 @@ func (b *builder) verify() *askable {
 	a := &askable{tool: b.tool, query: b.address("verify.url", v.URL)}
 	if a.query != nil && !slices.Contains(a.query.names(), "key") {
 		b.fault("verify.url", "must have {key}: the receiver is asked what became of one call, by its key")
+	}
+	if a.query != nil && b.tool.body == bodyRaw && slices.ContainsFunc(a.query.names(), func(name string) bool { return name != "key" }) {
+		b.fault("verify.url", "takes only {key} here: a raw body has no fields that could be put into it")
 	}
 	if v.Settle != "" {
 		b.tool.contract.Settle = b.duration("verify.settle", v.Settle, 0)

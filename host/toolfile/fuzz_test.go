@@ -12,7 +12,8 @@ import (
 // Any text is read or refused with places; what is read makes valid contracts.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(published))
-	f.Add([]byte(today()))
+	f.Add([]byte("pawl = 1\n[secret]\nx = { command = ['a', 'b'], account = 'c' }\n"))
+	f.Add([]byte(tool(`url = "https://x.example/a?b={c}"`, `body = "form"`, `key = { query = "key", format = "uuid" }`)))
 	f.Add([]byte(tool(`url = "https://x.example/{a}"`, `verify = { url = "https://x.example/{key}" }`)))
 	f.Add([]byte("pawl = 1\n[tool.x.y]\nkind = \"http\"\n"))
 	f.Add([]byte("pawl = 1\n[[tool]]\nkind = \"http\"\n"))

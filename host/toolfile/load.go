@@ -18,13 +18,12 @@ import (
 // Kind makes the tool that one table describes. It calls decode once, with a
 // pointer to a struct of its own whose fields have `toml` tags, none named like
 // those that every kind has (kind, effect, timeout, retry, help, compensate);
-// decode fills it and returns what the table says for every kind. secrets reads
-// the value of each secret that the file names, as it is at that moment; a kind
-// must not keep it.
+// decode fills it and returns what the table says for every kind. secrets are
+// all that the file names.
 //
 // An error, or each of those that errors.Join made one, may say which key it is
 // about by a method TablePath() []string: the keys below the tool's table.
-type Kind func(id string, decode func(dst any) (host.Contract, error), secrets map[string]func() (string, error)) (host.Tool, error)
+type Kind func(id string, decode func(dst any) (host.Contract, error), secrets map[string]host.Secret) (host.Tool, error)
 
 // Load reads a tools file. kinds are the kinds of tools by the name that a
 // table's key `kind` gives. Mistakes are all returned at once, as
@@ -108,7 +107,7 @@ func (r *reader) checkIDs() bool {
 	return all
 }
 
-func (r *reader) makeTools(secrets map[string]func() (string, error)) {
+func (r *reader) makeTools(secrets map[string]host.Secret) {
 	for _, id := range r.ids() {
 		kind := r.kind(id)
 		if kind == nil {

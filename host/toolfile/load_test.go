@@ -18,12 +18,11 @@ func kinds() map[string]toolfile.Kind {
 	return map[string]toolfile.Kind{"http": httptool.Kind}
 }
 
-// published is the example of the published format, with the features that do
-// not exist yet in lines marked with "later"; the account of a secret is one too.
+// published is the example of the published format as it is written there.
 const published = `pawl = 1
 
 [secret]                                   # by name; values never stored, never shown to a step
-pay_token = { env = "PAY_TOKEN", account = "acme-eu" }
+pay_token = { env = "PAY_TOKEN", account = "acme-eu" }   # account: which receiver's books; or file = "/run/secrets/x", command = ["pass", "show", "x"]
 
 [tool."orders.get"]
 kind   = "http"
@@ -37,14 +36,14 @@ effect  = "keyed"                          # read | keyed | verify | once (the d
 method  = "POST"
 url     = "https://api.pay.example/v1/refunds"
 headers = { Authorization = "Bearer {secret.pay_token}" }
-body    = "form"                           # later
+body    = "form"                           # json (default) | form | raw
 timeout = "20s"
 retry   = { tries = 5, backoff = "500ms", max_backoff = "30s" }   # Retry-After is obeyed
-key     = { header = "Idempotency-Key", window = "24h" }
-units   = { eur_cent = "/amount" }
+key     = { header = "Idempotency-Key", format = "uuid", window = "24h" }   # or json = "/message_id", query = "key"
+units   = { eur_cent = "/amount" }         # JSON Pointer into the answer, booked with the receipt; such a call is "charged". Later: an estimate, booked with the intent
 help    = "Ask payments on call; search the dashboard for the key {key}."
 
-[tool."payments-eu".answer]
+[tool."payments-eu".answer]                # only what differs from the defaults of DESIGN §6
 not_applied = [402]
 
 [tool."payments-eu".verify]                # asked first when an outcome is unknown, whatever the class
@@ -59,19 +58,9 @@ tool    = "payments-eu.cancel"
 request = { refund = "receipt.id" }
 `
 
-func today() string {
-	var kept []string
-	for line := range strings.Lines(published) {
-		if !strings.HasSuffix(line, "# later\n") {
-			kept = append(kept, line)
-		}
-	}
-	return strings.Replace(strings.Join(kept, ""), `, account = "acme-eu"`, "", 1)
-}
-
 func TestPublishedExample(t *testing.T) {
 	t.Parallel()
-	r, err := toolfile.Parse("tools.toml", []byte(today()), kinds())
+	r, err := toolfile.Parse("tools.toml", []byte(published), kinds())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,10 +74,10 @@ func TestPublishedExample(t *testing.T) {
 	pay, _ := r.Tool("payments-eu")
 	want := host.Contract{
 		Effect: host.Keyed, Verifies: true, Timeout: 20 * time.Second, Tries: 5,
-		Backoff: 500 * time.Millisecond, MaxBackoff: 30 * time.Second, KeyWindow: 24 * time.Hour, Settle: 10 * time.Second,
+		Backoff: 500 * time.Millisecond, MaxBackoff: 30 * time.Second, KeyWindow: 24 * time.Hour, KeyFormat: "uuid", Settle: 10 * time.Second,
 		Units: []string{"eur_cent"}, Kind: "http",
 		Rules: map[string]string{
-			"method": "POST", "body": "json", "key": "header Idempotency-Key",
+			"method": "POST", "body": "form", "key": "header Idempotency-Key",
 			"answer.not_applied": "402", "units.eur_cent": "/amount",
 			"verify.path": "/v1/refunds?key={key}", "verify.receipt": "/data/0",
 			"verify.applied": "size(response.data) == 1", "verify.absent": "size(response.data) == 0",
@@ -99,6 +88,9 @@ func TestPublishedExample(t *testing.T) {
 	if diff := cmp.Diff(want, pay.Contract()); diff != "" {
 		t.Error(diff)
 	}
+	if r := pay.(host.Receiving).Receiver(); r != "https://api.pay.example (acme-eu)" {
+		t.Errorf("the receiver is %s", r)
+	}
 }
 
 // The receiver's address and its secrets are not part of a tool's identity;
@@ -106,7 +98,7 @@ func TestPublishedExample(t *testing.T) {
 func TestIdentityOfATool(t *testing.T) {
 	t.Parallel()
 	digest := func(edits ...string) string {
-		r, err := toolfile.Parse("tools.toml", []byte(strings.NewReplacer(edits...).Replace(today())), kinds())
+		r, err := toolfile.Parse("tools.toml", []byte(strings.NewReplacer(edits...).Replace(published)), kinds())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -118,6 +110,7 @@ func TestIdentityOfATool(t *testing.T) {
 		"another host":           {"api.pay.example", "127.0.0.1:7717"},
 		"another scheme":         {"https://api", "http://api"},
 		"another secret":         {`env = "PAY_TOKEN"`, `file = "token"`},
+		"another account":        {`account = "acme-eu"`, `account = "acme-us"`},
 		"another help":           {"Ask payments", "Ask Ben"},
 		"private addresses":      {`method  = "POST"`, "method = \"POST\"\nallow = [\"private\"]"},
 		"another tool's timeout": {`effect = "read"`, "effect = \"read\"\ntimeout = \"1s\""},
@@ -131,6 +124,8 @@ func TestIdentityOfATool(t *testing.T) {
 		"effect":             {`effect  = "keyed"`, `effect = "verify"`},
 		"method":             {`"POST"`, `"PUT"`},
 		"place of the key":   {`header = "Idempotency-Key"`, `json = "/id"`},
+		"format of the key":  {`"uuid"`, `"ulid"`},
+		"way to write it":    {`"form"`, `"json"`},
 		"window":             {`"24h"`, `"0"`},
 		"answers":            {"[402]", "[402, 404]"},
 		"verify's query":     {"?key={key}", "?id={key}"},
@@ -152,20 +147,14 @@ func TestIdentityOfATool(t *testing.T) {
 func TestNotYet(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct{ name, old, new, want string }{
-		{"form bodies", "method  =", "body = \"form\"\nmethod  =", `tools.toml:15:1: body: "form" does not exist yet: only JSON bodies can be sent; remove it`},
-		{"raw bodies", "method  =", "body = \"raw\"\nmethod  =", `tools.toml:15:1: body: "raw" does not exist yet: only JSON bodies can be sent; remove it`},
-		{"key formats", `key     = { header = "Idempotency-Key",`, `key = { format = "uuid",`, `tools.toml:20:9: key.format: "uuid" does not exist yet; keys are written as "ulid" (26 characters of Crockford base32)`},
-		{"a key in the query", `header = "Idempotency-Key"`, `query = "key"`, `tools.toml:20:13: query: a key in the query does not exist yet; use header or json`},
-		{"secrets from commands", `env = "PAY_TOKEN"`, `command = ["pass", "show", "x"]`, `tools.toml:4:15: command: secrets from commands do not exist yet; use env or file`},
-		{"accounts", `env = "PAY_TOKEN"`, `env = "PAY_TOKEN", account = "acme-eu"`, `tools.toml:4:34: account: the identity of receivers does not exist yet; remove it`},
-		{"estimates", "help    =", "estimate = { eur_cent = 5 }\nhelp    =", `tools.toml:22:1: estimate: units are not estimated yet; they are read from the answer by units; remove it`},
-		{"approvals", "help    =", "approve = \"true\"\nhelp    =", `tools.toml:22:1: approve: approvals do not exist yet; remove it`},
-		{"approvers", "help    =", "approver = [\"ana\"]\nhelp    =", `tools.toml:22:1: approver: approvals do not exist yet; remove it`},
+		{"estimates", "help    =", "estimate = { eur_cent = 5 }\nhelp    =", `tools.toml:23:1: estimate: units are not estimated yet; they are read from the answer by units; remove it`},
+		{"approvals", "help    =", "approve = \"true\"\nhelp    =", `tools.toml:23:1: approve: approvals do not exist yet; remove it`},
+		{"approvers", "help    =", "approver = [\"ana\"]\nhelp    =", `tools.toml:23:1: approver: approvals do not exist yet; remove it`},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
-			text := strings.Replace(today(), row.old, row.new, 1)
-			if text == today() {
+			text := strings.Replace(published, row.old, row.new, 1)
+			if text == published {
 				t.Fatal("the row changes nothing")
 			}
 			_, err := toolfile.Parse("tools.toml", []byte(text), kinds())
@@ -213,8 +202,21 @@ func TestMistakesAreNamedWithTheirPlace(t *testing.T) {
 		{"a field in a header", tool(url, `headers = { A = "{order}" }`), `tools.toml:5:13: headers.A: {order}: a header takes only secrets, as in {secret.name}`},
 		{"a header of the frame", tool(url, `headers = { host = "a" }`), `tools.toml:5:13: headers.host: Host is set by the request itself; remove it`},
 		{"the key's own header", tool(url, `headers = { idempotency-key = "a" }`), `tools.toml:5:13: headers.idempotency-key: Idempotency-Key is the header of the key; remove it here`},
-		{"the key in two places", tool(url, `key = { header = "K", json = "/k" }`), `tools.toml:5:23: key.json: the key goes into a header or into the body, not both`},
-		{"the key in no body", tool(url, `method = "DELETE"`, `key = { json = "/k" }`), `tools.toml:6:9: key.json: a DELETE has no body that could hold the key; use header`},
+		{"the key in two places", tool(url, `key = { header = "K", json = "/k" }`), `tools.toml:5:23: key.json: the key goes to one place: a header, the body or the query`},
+		{"the key in no body", tool(url, `method = "DELETE"`, `key = { json = "/k" }`), `tools.toml:6:9: key.json: a DELETE has no body that could hold the key; use header or query`},
+		{"the key in the header and the query", tool(url, `key = { header = "K", query = "k" }`), `tools.toml:5:23: key.query: the key goes to one place: a header, the body or the query`},
+		{"the key's parameter is taken", tool(`url = "https://x.example/a?b=1&%6bey={c}"`, `key = { query = "key" }`), `tools.toml:5:9: key.query: the url has a parameter "key" already`},
+		{"the key's parameter may be taken", tool(`url = "https://x.example/a?{b}=1"`, `key = { query = "key" }`), `tools.toml:5:9: key.query: the url has a parameter whose name the step chooses, {b}; it could be the key's`},
+		{"a form of the key that is none", tool(url, `key = { format = "UUID" }`), `tools.toml:5:9: key.format: "UUID" is no form of a key; write "ulid" (26 characters of Crockford base32) or "uuid"`},
+		{"the key in a raw body", tool(url, `body = "raw"`, `key = { json = "/k" }`), `tools.toml:6:9: key.json: a raw body is sent as it is; use header or query`},
+		{"a body that is none", tool(url, `body = "xml"`), `tools.toml:5:1: body: "xml" is no kind of body; write "json", "form" or "raw"`},
+		{"a form that is read", tool(url, `effect = "read"`, `body = "form"`), `tools.toml:6:1: body: a GET has no body; remove it, or choose another method`},
+		{"fields of bytes", tool(`url = "https://x.example/{a}"`, `body = "raw"`), `tools.toml:4:1: url: {a}: a raw body has no fields that could be put into the url`},
+		{"fields of bytes in the query for them", tool(url, `body = "raw"`, `verify = { url = "https://x.example/{a}/{key}" }`), `tools.toml:6:12: verify.url: takes only {key} here: a raw body has no fields that could be put into it`},
+		{"a command that is a sentence", "pawl = 1\n[secret]\ntok = { command = \"pass show x\" }\n", `tools.toml:3:9: command must be an array, not a string`},
+		{"a command of nothing", "pawl = 1\n[secret]\ntok = { command = [\"\"] }\n", `tools.toml:3:9: command must begin with a program, and no part of it may have a zero byte`},
+		{"an account that is no label", "pawl = 1\n[secret]\ntok = { env = \"A\", account = \"a, b\" }\n", `tools.toml:3:20: "a, b" cannot be the label of an account ([A-Za-z0-9._@:/+-]{1,64})`},
+		{"a slip in a secret", "pawl = 1\n[secret]\ntok = { enw = \"A\" }\n", `tools.toml:3:9: unknown key "enw" in [secret.tok] (did you mean "env"?)`},
 		{"no pointer", tool(url, `units = { cent = "amount" }`), `tools.toml:5:11: units.cent: "amount" is no JSON Pointer: it must begin with a slash, as in "/data/0"`},
 		{"a unit that is no name", tool(url, `units = { "a b" = "/a" }`), `tools.toml:5:1: units: "a b" cannot be the name of a unit ([a-z0-9_]{1,64})`},
 		{"an unknown permission", tool(url, `allow = ["all"]`), `tools.toml:5:1: allow: "all" cannot be allowed; there is only "private"`},
@@ -224,8 +226,8 @@ func TestMistakesAreNamedWithTheirPlace(t *testing.T) {
 		{"a query for a list without conditions", tool(url, `verify = { url = "https://x.example/a?key={key}" }`), `tools.toml:5:1: verify.applied: is missing, and so is verify.absent: ?key={key} asks for a list, and 200 with an empty one would pass for applied; write both, as in applied = "size(response.data) >= 1" and absent = "size(response.data) == 0" (size(response) if the list has no name). Only for a {key} in the path do 2xx and 404 stand for them`},
 		{"half a condition", tool(url, `verify = { url = "https://x.example/{key}", applied = "true" }`), `tools.toml:5:45: verify.applied: needs verify.absent beside it; if there is no such answer, write absent = "false"`},
 		{"a compensation by nothing", tool(url, `compensate = { request = { a = "receipt.id" } }`), `tools.toml:5:1: compensation: "" cannot be the name of a tool ([a-z0-9_.-]{1,64})`},
-		{"a secret from nowhere", "pawl = 1\n[secret]\ntok = {}\n", `tools.toml:3:1: secret tok needs exactly one of env = "NAME" and file = "PATH"`},
-		{"a secret from two places", "pawl = 1\n[secret]\ntok = { env = \"A\", file = \"b\" }\n", `tools.toml:3:1: secret tok needs exactly one of env = "NAME" and file = "PATH"`},
+		{"a secret from nowhere", "pawl = 1\n[secret]\ntok = {}\n", `tools.toml:3:1: secret tok needs exactly one of env = "NAME", file = "PATH" and command = ["PROGRAM", "ARGUMENT"]`},
+		{"a secret from two places", "pawl = 1\n[secret]\ntok = { env = \"A\", file = \"b\" }\n", `tools.toml:3:1: secret tok needs exactly one of env = "NAME", file = "PATH" and command = ["PROGRAM", "ARGUMENT"]`},
 		{"a secret that is no name", "pawl = 1\n[secret]\n\"to.k\" = { env = \"A\" }\n", `tools.toml:3:1: "to.k" cannot be the name of a secret ([a-z][a-z0-9_]{0,63})`},
 		{
 			"two mistakes in two tools", tool(`url = "x"`) + "[tool.z]\nkind = \"http\"\nurl = \"y\"\nmethd = \"PUT\"\n",

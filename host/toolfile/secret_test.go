@@ -14,8 +14,8 @@ import (
 )
 
 // capture is a kind that keeps the readers of secrets.
-func capture(into *map[string]func() (string, error)) map[string]toolfile.Kind {
-	return map[string]toolfile.Kind{"http": func(id string, decode func(any) (host.Contract, error), secrets map[string]func() (string, error)) (host.Tool, error) {
+func capture(into *map[string]host.Secret) map[string]toolfile.Kind {
+	return map[string]toolfile.Kind{"http": func(id string, decode func(any) (host.Contract, error), secrets map[string]host.Secret) (host.Tool, error) {
 		*into = secrets
 		return kinds()["http"](id, decode, secrets)
 	}}
@@ -49,7 +49,7 @@ large    = { file = "large" }
 kind = "http"
 url  = "https://x.example/"
 `)
-	var secrets map[string]func() (string, error)
+	var secrets map[string]host.Secret
 	if _, err := toolfile.Load(filepath.Join(dir, toolfile.Name), capture(&secrets)); err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +58,7 @@ url  = "https://x.example/"
 		"no_env": "! PAWL_TEST_NOT_SET is not set", "void": "! PAWL_TEST_EMPTY is not set",
 		"no_file": "! gone", "empty": "! is empty", "large": "! is longer than 65536 bytes",
 	} {
-		value, err := secrets[name]()
+		value, err := secrets[name].Value(t.Context())
 		if text, bad := strings.CutPrefix(want, "! "); bad {
 			if err == nil || !strings.Contains(err.Error(), text) {
 				t.Errorf("%s: %q, %v; want an error with %q", name, value, err, text)
@@ -70,7 +70,7 @@ url  = "https://x.example/"
 	t.Setenv("PAWL_TEST_TOKEN", "rotated-env")
 	write("windows", "rotated-file")
 	for name, want := range map[string]string{"env": "rotated-env", "file": "rotated-file"} {
-		if value, err := secrets[name](); err != nil || value != want {
+		if value, err := secrets[name].Value(t.Context()); err != nil || value != want {
 			t.Errorf("%s after the rotation: %q, %v", name, value, err)
 		}
 	}
