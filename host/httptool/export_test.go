@@ -1,6 +1,13 @@
 package httptool
 
-import "net/netip"
+import (
+	"context"
+	"net"
+	"net/netip"
+	"net/url"
+
+	"github.com/pawl-dev/pawl/host"
+)
 
 // Public is public for an address as text.
 func Public(address string) bool { return public(netip.MustParseAddr(address)) }
@@ -39,3 +46,46 @@ func GetPointer(document, path string) (string, bool) {
 	part, ok := p.get([]byte(document))
 	return string(part), ok
 }
+
+// Resolve has a tool reach each of the names, with its port, at an address of
+// its own, without a look at whether that is private.
+func Resolve(t host.Tool, names map[string]string) {
+	tr := transportOf(t).transport
+	dial := tr.DialContext
+	tr.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+		if at, ok := names[address]; ok {
+			return (&net.Dialer{}).DialContext(ctx, network, at)
+		}
+		return dial(ctx, network, address)
+	}
+}
+
+func transportOf(t host.Tool) *tool {
+	if a, ok := t.(*askable); ok {
+		return a.tool
+	}
+	return t.(*tool)
+}
+
+// Onward says where a redirect leads to, whether that is another place, and why
+// it is not followed.
+func Onward(from, location string) (to string, away bool, why string) {
+	u, err := url.Parse(from)
+	if err != nil {
+		return "", false, err.Error()
+	}
+	next, why := (&sending{method: "GET", url: u}).onward(location)
+	if next == nil {
+		return "", false, why
+	}
+	return next.url.String(), next.away, ""
+}
+
+// EncodeForm writes an object as a form.
+func EncodeForm(object string) (string, error) {
+	text, err := encodeForm([]byte(object))
+	return string(text), err
+}
+
+// Cut cuts the values out of a text.
+func Cut(text string, values map[string]string) string { return newCutter(values).text(text) }
