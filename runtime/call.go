@@ -45,6 +45,9 @@ func (a *attempt) call(ctx context.Context, r *sandbox.Request) (*sandbox.Reply,
 	} else if tool == nil {
 		return nil, fmt.Errorf("tool %s of an open call is not registered", id) // pins are checked before
 	}
+	if t, ok := tool.(insideTool); ok {
+		return a.inside(ctx, r, t, c, known.occurrence)
+	}
 	return a.carry(ctx, r, tool, c, known)
 }
 
@@ -132,7 +135,7 @@ func (a *attempt) reply(ctx context.Context, r *journal.Receipt) (*sandbox.Reply
 func (a *attempt) granted(name string) (host.Tool, string) {
 	for _, g := range a.step.Tools {
 		if g.Name == name {
-			tool, _ := a.body.engine.opts.Tools.Tool(g.Use)
+			tool, _ := a.body.engine.tool(g.Use)
 			return tool, g.Use
 		}
 	}

@@ -42,6 +42,9 @@ type Engine struct {
 // bounds opening only.
 func Open(ctx context.Context, store kv.Store, opts *Options) (*Engine, error) {
 	o := opts.withDefaults()
+	if err := checkTools(o.Tools); err != nil {
+		return nil, err
+	}
 	book, err := journal.OpenBook(ctx, store)
 	if err != nil {
 		return nil, err

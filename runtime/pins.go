@@ -25,7 +25,7 @@ func (e *Engine) pins(w *Workflow) (journal.Pins, []Difference) {
 	}
 	var missing []Difference
 	for _, id := range w.toolIDs() {
-		tool, ok := e.opts.Tools.Tool(id)
+		tool, ok := e.tool(id)
 		if !ok {
 			missing = append(missing, Difference{"tool " + id, "missing: no such tool is registered"})
 			continue
@@ -58,7 +58,7 @@ func (e *Engine) differences(pinned journal.Pins) []Difference {
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(pinned.Tools)) {
-		tool, ok := e.opts.Tools.Tool(id)
+		tool, ok := e.tool(id)
 		if !ok {
 			diffs = append(diffs, Difference{"tool " + id, "missing: no such tool is registered"})
 			continue

@@ -19,6 +19,7 @@ import (
 type Book struct {
 	store    kv.Store
 	identity identity
+	values   turns // of those who change a value that steps keep
 }
 
 // identity is made when a store is first opened. The id is part of every

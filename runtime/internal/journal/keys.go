@@ -14,6 +14,7 @@ var (
 	prefixNamed    = []byte("n/") // name of a workflow -> digest of what was deployed last
 	prefixRun      = []byte("r/") // chains of runs: r/RUN/
 	prefixExternal = []byte("x/") // external id -> run
+	prefixValue    = []byte("k/") // values that steps keep: k/r/RUN/key, k/w/WORKFLOW/key
 	prefixOpen     = []byte("o/") // runs that are not ended
 	prefixEnded    = []byte("e/") // ended runs by completion: e/ + 8 bytes of microseconds + RUN
 )

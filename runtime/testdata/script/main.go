@@ -50,7 +50,7 @@ type Op struct {
 var tools = map[string]steps.Tool[json.RawMessage, json.RawMessage]{}
 
 func init() {
-	for _, id := range []string{"read", "keyed", "asked", "once", "charged", "flaky"} {
+	for _, id := range []string{"read", "keyed", "asked", "once", "charged", "flaky", "kv.get", "kv.put", "kv.delete"} {
 		tools[id] = steps.NewTool[json.RawMessage, json.RawMessage](id)
 	}
 	for _, name := range []string{"one", "two", "three", "four"} {
