@@ -35,6 +35,12 @@ func (d *diary) note(c *host.Call, what string) {
 	d.events = append(d.events, e)
 }
 
+func (d *diary) clear() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.events = nil
+}
+
 func (d *diary) all() []event {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -83,6 +89,8 @@ func (l *fakeLedger) Intend(_ context.Context, i host.Intent) (host.Barrier, err
 
 func (l *fakeLedger) Retry(_ context.Context, r host.Retry) (host.Barrier, error) {
 	l.note(r.Call, "retry")
+	try := *r.Call
+	r.Call = &try
 	l.retries = append(l.retries, r)
 	return fakeBarrier{l, r.Call}, l.retryErr
 }
@@ -128,6 +136,7 @@ type fakeTool struct {
 	sent     int
 	asked    int
 	onSend   func()
+	receiver string // for a receivingTool
 }
 
 func (t *fakeTool) ID() string              { return "pay" }
@@ -187,6 +196,32 @@ func shape(class host.Class, tries int) host.Contract {
 	}
 }
 
+// Who knows whose books a call ends up in.
+type (
+	receivingTool     struct{ *fakeTool }
+	receivingVerifier struct{ fakeVerifier }
+)
+
+func (t receivingTool) Receiver() string     { return t.receiver }
+func (t receivingVerifier) Receiver() string { return t.receiver }
+
+// past is what the ledger would tell the next entry.
+func (l *fakeLedger) past(wait *host.WaitError) (p host.Past) {
+	for _, i := range l.intents {
+		p = host.Past{Tries: 1, First: i.At, Last: i.At, Receiver: i.Receiver}
+	}
+	for _, r := range l.retries {
+		if p.First.IsZero() {
+			p.First = r.At
+		}
+		p.Tries, p.Last, p.Receiver = r.Call.Try, r.At, r.Receiver
+	}
+	if wait != nil {
+		p.Waited = &wait.Waited
+	}
+	return p
+}
+
 // stage is one call with all that is around it.
 type stage struct {
 	*diary
@@ -213,11 +248,22 @@ func (s *stage) do(ctx context.Context, past host.Past) (*host.Receipt, error) {
 	return host.Do(ctx, s.tool, s.ledger, s.call, past)
 }
 
+// receivedBy has the tool say who receives its calls.
+func (s *stage) receivedBy(name string) {
+	s.fake.receiver = name
+	s.tool = receivingTool{s.fake}
+	if s.fake.contract.Verifies {
+		s.tool = receivingVerifier{fakeVerifier{s.fake}}
+	}
+}
+
 // result says in a word what a call came to.
 func result(r *host.Receipt, err error) string {
 	switch {
 	case errors.Is(err, host.ErrOutcomeUnknown):
 		return "undecided"
+	case errors.As(err, new(*host.WaitError)):
+		return "waits"
 	case err != nil:
 		return err.Error()
 	case r.Verified:

@@ -156,17 +156,19 @@ func (p *pursuit) quiet() (at time.Time, live bool) {
 	return at, live
 }
 
-// remembered reports whether the receiver still knows the key of the first
-// try, with a tenth of its window in reserve for clocks that differ.
+// remembered reports whether the receiver still knows the key of the first try
+// when it applies what is sent now. In reserve is what that may take, and at
+// least a tenth of the window for clocks that differ.
 func (p *pursuit) remembered() bool {
 	window := p.contract.KeyWindow
 	if window == NoKeyWindow {
 		return false
 	}
+	reserve := max(window/10, p.contract.Timeout+p.contract.Settle)
 	// The wall clock goes on while the machine sleeps, the other one when the
 	// wall clock is set back: the receiver's memory follows neither.
 	age := max(time.Since(p.first), time.Now().Round(0).Sub(p.first.Round(0)))
-	return -window/10 <= age && age <= window-window/10
+	return -window/10 <= age && age <= window-reserve
 }
 
 // ask is the one place where a tool is told to ask.

@@ -80,6 +80,8 @@ type Waited struct {
 	Sent, Asked int
 	// Unapplied says that all tries so far are known not to be applied.
 	Unapplied bool
-	// Last is the answer to the last try, without its response.
+	// Last is the answer to the last try, without its response. Its RetryAfter
+	// is what is left of the wait before the next try when this one is over.
+	// Keep at least its Outcome, Code and RetryAfter.
 	Last Answer
 }

@@ -103,6 +103,11 @@ func drawVerdict(t *rapid.T) host.Verdict {
 	}
 }
 
+// reliable is how long after its first sending a key may be sent again.
+func reliable(c host.Contract) time.Duration {
+	return c.KeyWindow - max(c.KeyWindow/10, c.Timeout+c.Settle)
+}
+
 // judge reads a diary with the script in hand. It knows the promises and not
 // the protocol.
 type judge struct {
@@ -173,7 +178,7 @@ func (j *judge) send(e event) {
 		j.errorf("once was sent with an unknown send before it")
 	case j.unknown && c.Effect == host.Verify:
 		j.errorf("verify was sent with an unknown send before it and no absent that counts")
-	case j.unknown && c.Effect == host.Keyed && (c.KeyWindow == host.NoKeyWindow || e.at-j.first > c.KeyWindow*9/10+j.s.ledger.slow):
+	case j.unknown && c.Effect == host.Keyed && (c.KeyWindow == host.NoKeyWindow || e.at-j.first > reliable(c)+j.s.ledger.slow):
 		j.errorf("keyed was sent with a key that may be forgotten")
 	case j.sends > c.Tries+1 || j.sends > c.Tries && !j.absent:
 		j.errorf("sent %d times", j.sends)
@@ -207,7 +212,7 @@ func (j *judge) ask(e, asked event) {
 		j.over = true
 	case host.Absent:
 		j.absent = true
-		if e.at > j.last+c.Timeout+c.Settle && (c.Effect == host.Verify || c.Effect == host.Keyed && asked.at-j.first <= c.KeyWindow*9/10) {
+		if e.at > j.last+c.Timeout+c.Settle && (c.Effect == host.Verify || c.Effect == host.Keyed && asked.at-j.first <= reliable(c)) {
 			j.unknown = false
 		}
 	}

@@ -149,10 +149,10 @@ func (p *pursuit) once(ctx context.Context) (*Receipt, error) {
 }
 
 // next is when the next sending may be: after the back-off, and not before the
-// receiver said. The first of an entry may be at once.
+// receiver said.
 func (p *pursuit) next() time.Time {
 	if p.answered.IsZero() {
-		return time.Time{}
+		return p.notBefore
 	}
 	at := p.answered.Add(p.backoff(p.sent))
 	if p.notBefore.After(at) {

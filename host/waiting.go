@@ -15,6 +15,7 @@ func (p *pursuit) resume(w Waited) {
 	p.sent, p.silent, p.answer = w.Sent, w.Asked, w.Last
 	p.unknown = p.unknown && !w.Unapplied
 	p.left = w.Unapplied
+	p.notBefore = time.Now().Add(w.Last.RetryAfter)
 	p.hung = w.Last.Code == codeHanging && p.call.Sends != nil
 	switch {
 	case p.sent > p.limit:
@@ -71,6 +72,8 @@ func (p *pursuit) paused(after time.Duration) error {
 func (p *pursuit) leave(until time.Time) *WaitError {
 	last := p.answer
 	last.Response, last.Units = Response{}, nil
+	// Of a wait for something else than the next sending, this is left.
+	last.RetryAfter = max(0, p.next().Sub(until))
 	return &WaitError{
 		Tool: p.call.Tool, Key: p.call.Key, Until: until,
 		Waited: Waited{Sent: p.sent, Asked: p.silent, Unapplied: !p.unknown, Last: last},
