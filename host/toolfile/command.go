@@ -122,7 +122,7 @@ func (c *command) run(ctx context.Context) (string, error) {
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
-	value := withoutLineEnd(out.String())
+	value := withoutLineEnd(out.text.String())
 	if err == nil && value == "" {
 		err = errors.New("it printed nothing")
 	}

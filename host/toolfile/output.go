@@ -15,17 +15,17 @@ const (
 
 // head keeps what is written, up to a limit.
 type head struct {
-	bytes.Buffer
+	text  bytes.Buffer // not embedded: its ReadFrom knows no limit
 	limit int
 	full  func() // called when more is written
 }
 
 func (h *head) Write(p []byte) (int, error) {
-	if h.Len()+len(p) > h.limit {
+	if h.text.Len()+len(p) > h.limit {
 		h.full()
 		return len(p), nil // the program is being killed
 	}
-	return h.Buffer.Write(p)
+	return h.text.Write(p)
 }
 
 // tail keeps the end of what is written.
