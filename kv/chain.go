@@ -18,6 +18,7 @@ type Chain struct {
 	store  Store
 	prefix []byte
 	head   Head
+	taking bool // the next entry raises the epoch
 	blobs  map[[32]byte]bool
 }
 
@@ -85,6 +86,7 @@ func (c *Chain) Append(entry []byte, with *Batch) Pending {
 	b := &Batch{}
 	c.requireHead(b)
 	c.head = c.head.next(entry)
+	c.take()
 	b.Set(entryKey(c.prefix, c.head.Seq), entry)
 	b.Set(headKey(c.prefix), c.head.encode())
 	if with != nil {

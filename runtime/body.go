@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
+	"sync/atomic"
 	"time"
 
+	"github.com/pawl-dev/pawl/kv"
 	"github.com/pawl-dev/pawl/runtime/internal/journal"
 	"github.com/pawl-dev/pawl/runtime/internal/manifest"
 )
@@ -17,16 +20,37 @@ type body struct {
 	run      *journal.Run
 	workflow *Workflow
 	entry    bool // the next attempt was begun by somebody before: re-enter it
+	era      *era
+	// spared says that this process left the attempt in good order and could
+	// not record that.
+	spared bool
+	// entered says that control came back from the guest, if it ever had it.
+	entered atomic.Bool
+	// cancel ends what the body executes, for a reason.
+	cancel context.CancelCauseFunc
+	ctx    context.Context
+	// cut ends with the grace of the era, or when the body is fenced: calls in
+	// flight end too.
+	cut   context.Context
+	sever context.CancelFunc
+	// survived is closed when the body has not ended the process: it has got
+	// further, is inside Pawl's own tool, or rests.
+	survived chan struct{}
+	outlived sync.Once
 
 	// Guarded by the engine's mu.
+	lease   kv.Lease
 	timer   *time.Timer
 	changed chan struct{} // closed and renewed when the body sleeps or wakes; closed for good at its end
 
 	err error // why it stopped, if its records do not say; written before it leaves
 }
 
-func newBody(e *Engine, id string) *body {
-	return &body{engine: e, id: id, changed: make(chan struct{})}
+func newBody(e *Engine, now *era, id string) *body {
+	b := &body{engine: e, era: now, id: id, changed: make(chan struct{}), survived: make(chan struct{})}
+	b.ctx, b.cancel = context.WithCancelCause(context.Background())
+	b.cut, b.sever = context.WithCancel(now.killing)
+	return b
 }
 
 // announce tells those who wait that the body sleeps or wakes. The caller
@@ -41,7 +65,11 @@ func (b *body) close() {
 		b.run.Close()
 	}
 	close(b.changed)
+	b.sever()
 }
+
+// survive says that the body has not ended the process.
+func (b *body) survive() { b.outlived.Do(func() { close(b.survived) }) }
 
 // open takes the run over, if it can go on.
 func (b *body) open(why entering) (err error) {
@@ -50,6 +78,9 @@ func (b *body) open(why entering) (err error) {
 			return err
 		}
 		b.entry = true
+		if b.spared {
+			b.run.Spare()
+		}
 	}
 	var s journal.State
 	b.run.Read(func(state *journal.State) { s = *state })
@@ -104,16 +135,25 @@ func (b *body) due() (at time.Time) {
 // errStopped ends an attempt because the engine closes.
 var errStopped = errors.New("pawl: engine closing")
 
-// drive executes the run until it ends, waits, or the engine closes.
-func (b *body) drive(ctx context.Context) {
+// drive executes the run until it ends, waits, its era ends, or it is not this
+// body's any more.
+func (b *body) drive(stopping context.Context) {
 	log := b.engine.opts.Logger.With(keyRun, b.id)
+	ctx, cancel := context.WithCancelCause(stopping)
+	defer cancel(nil)
+	defer context.AfterFunc(b.ctx, func() { cancel(context.Cause(b.ctx)) })()
 	b.run.StartClock()
 	defer b.run.StopClock()
-	err := b.begin(ctx)
+	err := b.takeOver(ctx)
+	b.entered.Store(err == nil)
 	for err == nil && b.phase() == journal.PhaseOpen {
-		err = b.attempt(ctx)
+		if err = b.attempt(ctx); err == nil {
+			b.survive()
+		}
 	}
 	switch {
+	case errors.Is(context.Cause(ctx), ErrFenced):
+		err = context.Cause(ctx)
 	case errors.Is(err, errStopped) && b.entry: // never entered: as it was
 		err = nil
 	case errors.Is(err, errStopped):
@@ -125,9 +165,42 @@ func (b *body) drive(ctx context.Context) {
 		err = flushed
 	}
 	if err != nil {
-		b.err = err
+		b.err = b.why(err)
+		err = b.err
 		log.Error("run interrupted", keyError, err)
 	}
+}
+
+// takeOver begins with the run. What an owner before wrote between the reading
+// and the first record is read then.
+func (b *body) takeOver(ctx context.Context) error {
+	const often = 3 // an owner that lost its lease writes no more than what it had under way
+	entry := b.entry
+	err := b.begin(ctx)
+	for n := 0; entry && errors.Is(err, kv.ErrRequirement) && n < often; n++ {
+		if err = b.run.Reload(); err == nil {
+			b.entry = true
+			err = b.begin(ctx)
+		}
+	}
+	return err
+}
+
+// why says why the run's records do not land. A requirement that failed is the
+// effect of a record before, or of another owner.
+func (b *body) why(err error) error {
+	if errors.Is(err, kv.ErrRequirement) && !errors.Is(err, ErrFenced) {
+		if cause := b.run.Cause(context.Background()); cause != nil {
+			err = cause
+		}
+		if overtaken, readErr := b.run.Overtaken(); readErr == nil && overtaken {
+			return fmt.Errorf("%w: run %s was taken over by another engine: %w", ErrFenced, b.id, err)
+		}
+	}
+	if storeFailed(err) {
+		return unavailable(err)
+	}
+	return err
 }
 
 func (b *body) phase() (p journal.Phase) {

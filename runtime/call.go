@@ -30,7 +30,7 @@ func (a *attempt) call(ctx context.Context, r *sandbox.Request) (*sandbox.Reply,
 	if known.answer != nil {
 		return a.reply(ctx, known.answer)
 	}
-	if ctx.Err() != nil || a.body.engine.stopping.Err() != nil {
+	if ctx.Err() != nil || a.body.era.stopping.Err() != nil {
 		return nil, errStopped
 	}
 	c := &host.Call{
@@ -55,14 +55,20 @@ func (a *attempt) call(ctx context.Context, r *sandbox.Request) (*sandbox.Reply,
 func (a *attempt) carry(ctx context.Context, r *sandbox.Request, tool host.Tool, c *host.Call, known knowledge) (*sandbox.Reply, error) {
 	contract := tool.Contract().WithDefaults()
 	ledger := a.run.Ledger(a.index, r.Tool, c, contract, known.occurrence)
-	c.Sent = func() { a.run.Emit(ledger.SentEvent()) }
+	c.Sent = func() {
+		if contract.Kind == kindHTTP {
+			a.body.survive()
+		}
+		a.run.Emit(ledger.SentEvent())
+	}
 	// What is in flight when the engine stops may finish within the grace, so
 	// that a stop in good order leaves nothing unknown.
-	c.Cut = a.body.engine.killing.Done()
-	receipt, err := host.Do(ctx, tool, ledger, c, known.past)
+	c.Cut = a.body.cut.Done()
+	receipt, err := host.Do(ctx, tool, ownedLedger{ledger, a.body, contract.Timeout}, c, known.past)
 	if err != nil {
 		return nil, err
 	}
+	a.body.survive()
 	return answer(receipt.Status, receipt.Response.Body, receipt.At, abi.ResultHead{
 		Type: receipt.Response.Type, Code: receipt.Code, Message: receipt.Message, AfterMS: receipt.After.Milliseconds(),
 	}), nil

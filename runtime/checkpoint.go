@@ -29,6 +29,8 @@ const (
 	StateIncompatible  RunState = "incompatible"   // this program cannot go on with it
 	StateInterrupted   RunState = "interrupted"    // nobody executes it; it can be resumed
 	StateCompleted     RunState = "completed"
+	StateQueued        RunState = "queued"  // the engine goes on with it by itself, later
+	StateHeld          RunState = "held"    // the store is held
 	StatePending       RunState = "pending" // steps only: not begun
 )
 

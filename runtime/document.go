@@ -17,9 +17,9 @@ import (
 
 // checkpoint reads the document of a run.
 func (e *Engine) checkpoint(id string) (c *Checkpoint, err error) {
-	b, _, sleeping := e.watch(id)
+	b, changed, sleeping := e.watch(id)
 	err = e.book.View(id, func(s *journal.Snapshot) error {
-		d := &document{snapshot: s, engine: e, live: b != nil && !sleeping}
+		d := &document{snapshot: s, engine: e, live: b != nil && !sleeping, queued: b == nil && changed != nil}
 		c, err = d.build()
 		return err
 	})
@@ -31,6 +31,7 @@ type document struct {
 	snapshot *journal.Snapshot
 	engine   *Engine
 	live     bool // this process executes it now
+	queued   bool // this process will execute it
 	err      error
 }
 
@@ -223,6 +224,10 @@ func (d *document) state(c *Checkpoint) {
 	if d.engine.opts.Tools != nil && c.State != StateRunning && c.State != StateFailed {
 		d.incompatible(c, &reason)
 	}
+	if why, held := d.engine.whyHeld(); held {
+		c.State, c.Actions = StateHeld, []Action{}
+		reason = Reason{Code: "held", Step: st.Name, Waker: "operator", Sentence: why}
+	}
 	if reason.Sentence != "" {
 		c.Reasons = append(c.Reasons, reason)
 	}
@@ -251,6 +256,11 @@ func (d *document) failed(st *journal.Step) string {
 func (d *document) open(c *Checkpoint, st *journal.Step, reason *Reason) {
 	if d.live {
 		c.State = StateRunning
+		return
+	}
+	if d.queued {
+		c.State, reason.Code, reason.Waker = StateQueued, "slow_start", "engine"
+		reason.Sentence = fmt.Sprintf("%s is entered again when the runs before it have shown that they do not end the process", st.Name)
 		return
 	}
 	c.State, reason.Code = StateInterrupted, "crashed"

@@ -12,34 +12,45 @@ import (
 	"github.com/pawl-dev/pawl/runtime/internal/sandbox"
 )
 
-// Engine runs workflows on a store. It is safe for concurrent use. One engine
-// at a time uses an exclusive store.
+// Engine runs workflows on a store. It is safe for concurrent use. Several
+// engines can use one store; a run is executed by one of them at a time.
 type Engine struct {
 	opts    Options
+	store   kv.Store
 	book    *journal.Book
 	sandbox *sandbox.Sandbox
 	slots   chan struct{} // one per run that may execute
+	id      string        // who holds this engine's leases, for people too
 
-	// stopping is cancelled when Close begins: nothing new is begun.
-	// killing is cancelled when its grace is over: calls in flight end too.
-	stopping, killing context.Context
-	stop, kill        context.CancelFunc
-	bodies            sync.WaitGroup
+	// closing is cancelled when Close begins; background are the goroutines
+	// that end then.
+	closing    context.Context
+	shut       context.CancelFunc
+	background sync.WaitGroup
+	failed     chan struct{} // the store has failed: wakes the mender
 
-	closing  sync.Once
+	once     sync.Once
 	closeErr error
+	life     life
 
 	mu        sync.Mutex // guards what follows
 	closed    bool
+	era       *era
 	live      map[string]*body
-	troubles  map[string]error     // why a run was last given up, if its records do not say
-	workflows map[string]*Workflow // by digest
+	expected  map[string]expectation // runs that the engine will enter by itself
+	arrived   chan struct{}          // closed and renewed when one is expected no more
+	troubles  map[string]error       // why a run was last given up, if its records do not say
+	workflows map[string]*Workflow   // by digest
+	held      error                  // why nothing is executed, if the store is held
+	outage    *outage                // while the store cannot be written
+	report    *Recovery              // of the last recovery
 }
 
 // Open opens an engine on the store, which stays the caller's: close it after
 // the engine. Unless told otherwise it goes on with the runs that an earlier
-// process left open; a run that cannot go on says so in its checkpoint. ctx
-// bounds opening only.
+// process left open; a run that cannot go on says so in its checkpoint. On a
+// store that is held ([kv.Held]) it opens for reading, and executes nothing.
+// ctx bounds opening only.
 func Open(ctx context.Context, store kv.Store, opts *Options) (*Engine, error) {
 	o := opts.withDefaults()
 	if err := checkTools(o.Tools); err != nil {
@@ -54,64 +65,38 @@ func Open(ctx context.Context, store kv.Store, opts *Options) (*Engine, error) {
 		return nil, err
 	}
 	e := &Engine{
-		opts: o, book: book, sandbox: box, slots: make(chan struct{}, o.Workers),
-		live: map[string]*body{}, troubles: map[string]error{}, workflows: map[string]*Workflow{},
+		opts: o, store: store, book: book, sandbox: box, slots: make(chan struct{}, o.Workers), id: ownerName(),
+		failed: make(chan struct{}, 1), era: newEra(), arrived: make(chan struct{}),
+		live: map[string]*body{}, expected: map[string]expectation{}, troubles: map[string]error{},
+		workflows: map[string]*Workflow{}, held: heldBy(store),
 	}
-	e.stopping, e.stop = context.WithCancel(context.Background())
-	e.killing, e.kill = context.WithCancel(context.Background())
-	if o.NoRecovery {
-		return e, nil
-	}
+	e.closing, e.shut = context.WithCancel(context.Background())
+	e.background.Go(e.keep)
+	e.background.Go(e.mend)
 	if err := e.recover(ctx); err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
 	return e, nil
 }
 
-// recover goes on with every run that is not ended. A run that cannot go on
-// does not keep the engine from opening.
-func (e *Engine) recover(ctx context.Context) error {
-	runs, err := e.book.OpenRuns()
-	if err != nil {
-		return err
-	}
-	for _, id := range runs {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if err := e.enter(id, recovering); err != nil {
-			e.opts.Logger.Warn("run not recovered", keyRun, id, keyError, err)
-		}
-	}
-	return nil
-}
-
 // Close stops executing and waits: nothing new is begun, calls in flight may
 // finish within the grace, and every run is left resumable. It does not close
 // the store. A second Close waits for the first.
 func (e *Engine) Close() error {
-	e.closing.Do(func() { e.closeErr = e.close() })
+	e.once.Do(func() { e.closeErr = e.close() })
 	return e.closeErr
 }
 
 func (e *Engine) close() error {
 	e.mu.Lock()
 	e.closed = true
-	e.stop()
-	var sleeping []*body
-	for _, b := range e.live {
-		if b.timer != nil && b.timer.Stop() {
-			sleeping = append(sleeping, b)
-		}
-	}
+	now := e.era
 	e.mu.Unlock()
-	for _, b := range sleeping {
-		e.leave(b)
-	}
-	grace := time.AfterFunc(e.opts.Grace, e.kill)
-	e.bodies.Wait()
-	grace.Stop()
-	e.kill()
+	e.shut()
+	e.end(now)
+	e.background.Wait()
+	e.expectNone(ErrClosed)
+	e.life.end(e)
 	return e.sandbox.Close(context.Background())
 }
 
@@ -127,28 +112,55 @@ type entering int
 
 const (
 	starting   entering = iota // it has just been begun
-	recovering                 // the engine opens: timers keep their time
+	recovering                 // the engine goes on by itself: timers keep their time
 	resuming                   // a person asked: timers do not matter
 )
 
-// enter takes a run that nobody executes and executes it, if it can go on.
-func (e *Engine) enter(id string, why entering) error {
+// admit registers a body for the run; nobody else executes it in this process
+// then. The caller counts the body in its era until it is scheduled or has
+// left. Without a body and an error, a sleeping one was woken.
+func (e *Engine) admit(id string, why entering) (*body, error) {
 	e.mu.Lock()
-	if e.closed {
-		e.mu.Unlock()
-		return ErrClosed
+	defer e.mu.Unlock()
+	if err := e.executes(); err != nil {
+		return nil, err
 	}
 	if b, ok := e.live[id]; ok {
-		defer e.mu.Unlock()
-		return e.hurry(b, why)
+		return nil, e.hurry(b, why)
 	}
-	b := newBody(e, id)
+	b := newBody(e, e.era, id)
+	b.spared = e.expected[id].spared
 	e.live[id] = b
-	e.bodies.Add(1) // Close waits for what is on its way
+	e.arrive(id)
+	b.era.bodies.Add(1)
 	delete(e.troubles, id)
-	e.mu.Unlock()
-	defer e.bodies.Done()
-	err := b.open(why)
+	return b, nil
+}
+
+// executes says why the engine executes nothing. The caller holds mu.
+func (e *Engine) executes() error {
+	switch {
+	case e.closed:
+		return ErrClosed
+	case e.outage != nil:
+		return e.outage.err
+	}
+	return e.held
+}
+
+// enter takes a run that nobody executes and executes it, if it can go on.
+func (e *Engine) enter(id string, why entering) error {
+	b, err := e.admit(id, why)
+	if b == nil {
+		return err
+	}
+	defer b.era.bodies.Done()
+	if err = b.own(); err == nil {
+		err = b.open(why)
+	}
+	if err == nil && b.workflow != nil {
+		err = e.life.begin(e)
+	}
 	if err != nil || b.workflow == nil { // it cannot go on, or has nowhere to go
 		e.leave(b)
 		return err
@@ -160,71 +172,99 @@ func (e *Engine) enter(id string, why entering) error {
 // hurry begins the attempt that a sleeping body waits for. The caller holds mu.
 func (e *Engine) hurry(b *body, why entering) error {
 	if why == resuming && b.timer != nil && b.timer.Stop() {
-		b.timer = nil
-		e.start(b)
+		e.wake(b)
 		return nil
 	}
-	return fmt.Errorf("%w: run %s, in this process", ErrAlreadyRunning, b.id)
+	return fmt.Errorf("%w: run %s, by %s", ErrAlreadyRunning, b.id, e.id)
 }
 
-// schedule starts a body, now or when its timer is due. While the engine closes
-// it starts too: its attempt is begun, and only it can record that it was left
-// in good order. The caller is counted in bodies.
+// schedule starts a body, now or when its timer is due. While its era ends it
+// starts too: its attempt is begun, and only it can record that it was left in
+// good order. The caller is counted in the era's bodies.
 func (e *Engine) schedule(b *body, why entering) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
 	due := b.due()
-	if e.closed && !due.IsZero() {
-		e.leaveLocked(b)
-		return
-	}
-	if due.IsZero() || why == resuming {
+	e.mu.Lock()
+	ended := e.closed || b.era != e.era || e.outage != nil
+	switch {
+	case due.IsZero() || why == resuming:
 		e.start(b)
-		return
+	case !ended:
+		e.sleep(b, due)
 	}
+	e.mu.Unlock()
+	if ended && !due.IsZero() && why != resuming {
+		e.leave(b)
+	}
+}
+
+// sleep lets a body wait for its timer; it stays counted in its era. The caller
+// holds mu.
+func (e *Engine) sleep(b *body, due time.Time) {
+	b.era.bodies.Add(1)
 	b.timer = time.AfterFunc(time.Until(due), func() {
 		e.mu.Lock()
-		defer e.mu.Unlock()
-		if e.closed {
-			e.leaveLocked(b)
-			return
+		ended := b.era.stopping.Err() != nil
+		if ended {
+			b.timer = nil
+		} else {
+			e.wake(b)
 		}
-		b.timer = nil
-		e.start(b)
+		e.mu.Unlock()
+		if ended {
+			e.leave(b)
+			b.era.bodies.Done()
+		}
 	})
 	b.announce()
+}
+
+// wake starts a body that slept. The caller holds mu and has stopped its timer.
+func (e *Engine) wake(b *body) {
+	b.timer = nil
+	e.start(b)
+	b.era.bodies.Done()
 }
 
 // start gives a body its goroutine. The caller holds mu.
 func (e *Engine) start(b *body) {
 	b.announce()
-	e.bodies.Add(1)
+	b.era.bodies.Add(1)
 	go func() {
-		defer e.bodies.Done()
+		defer b.era.bodies.Done()
 		select {
 		case e.slots <- struct{}{}:
 			defer func() { <-e.slots }()
-		case <-e.stopping.Done():
+		case <-b.era.stopping.Done():
 		}
-		b.drive(e.stopping)
-		if b.due().IsZero() || e.stopping.Err() != nil {
-			e.leave(b)
+		b.drive(b.era.stopping)
+		if b.err != nil || b.due().IsZero() || b.era.stopping.Err() != nil {
+			e.giveUp(b)
 			return
 		}
+		b.survive()
 		e.schedule(b, recovering)
 	}()
 }
 
-// leave gives a run up.
-func (e *Engine) leave(b *body) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.leaveLocked(b)
+// giveUp ends a body that has driven its run.
+func (e *Engine) giveUp(b *body) {
+	if storeFailed(b.err) {
+		e.ail(b.err)
+	}
+	e.leave(b)
 }
 
-func (e *Engine) leaveLocked(b *body) {
+// leave gives a run up.
+func (e *Engine) leave(b *body) {
+	b.disown()
+	b.survive()
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	if e.live[b.id] == b {
 		delete(e.live, b.id)
+		if _, expected := e.expected[b.id]; expected {
+			e.expected[b.id] = expectation{spared: b.entered.Load()}
+		}
 		if b.err != nil {
 			e.troubles[b.id] = b.err
 		}

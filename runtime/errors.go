@@ -17,10 +17,27 @@ var (
 	// ErrInputConflict is returned by a start whose external id belongs to a
 	// run with another input or of another workflow.
 	ErrInputConflict = journal.ErrInputConflict
-	// ErrAlreadyRunning is returned when a run is resumed that is under way.
+	// ErrAlreadyRunning is returned when a run is resumed that is under way; the
+	// error names the engine that has it.
 	ErrAlreadyRunning = errors.New("pawl: already running")
 	// ErrClosed is returned by an engine that has been closed.
 	ErrClosed = errors.New("pawl: engine closed")
+)
+
+// Errors about the store.
+var (
+	// ErrUnavailable is returned when the store could not be read or written.
+	// It says nothing about what was asked for, and nothing was executed. The
+	// engine opens a store that has failed anew by itself; see [Engine.Health].
+	ErrUnavailable = journal.ErrUnavailable
+	// ErrHeld is matched by a [HeldError].
+	ErrHeld = errors.New("pawl: store held")
+	// ErrFenced is returned for a run that another engine has taken over: what
+	// this one still did with it was not recorded, and it sends nothing more.
+	ErrFenced = errors.New("pawl: fenced")
+	// ErrTooLarge is returned for a start that does not fit into a record.
+	// Nothing was stored.
+	ErrTooLarge = journal.ErrTooLarge
 )
 
 // Errors about why a run does not go on.

@@ -64,7 +64,17 @@ func (r *Run) Checkpoint() (*Checkpoint, error) { return r.engine.checkpoint(r.i
 // It fails, having executed nothing, with [ErrAlreadyRunning], an
 // [IncompatibleError], or a [StepError] around [ErrBudgetSpent] or
 // [ErrDeterministic].
-func (r *Run) Resume() error { return r.engine.enter(r.id, resuming) }
+//
+// While the store cannot be used it fails with [ErrUnavailable], on a held one
+// with [ErrHeld], and while another engine has the run with
+// [ErrAlreadyRunning], which names it.
+func (r *Run) Resume() error {
+	err := r.engine.enter(r.id, resuming)
+	if storeFailed(err) {
+		r.engine.ail(err)
+	}
+	return err
+}
 
 // goOn is what a repeated start does: a run that rests goes on if it can; one
 // that cannot is returned as it is.
@@ -81,10 +91,13 @@ func (r *Run) goOn() error {
 // executes it, or its timer is due later than longest from now. It returns the
 // run's checkpoint, and an error if the engine could not go on with it. When
 // ctx ends it stops waiting, and the run goes on.
+//
+// A run that was interrupted because its store failed is waited for: the engine
+// opens the store anew and goes on with it, unless [Options.NoRecovery] is set.
 func (r *Run) Wait(ctx context.Context, longest time.Duration) (*Checkpoint, error) {
 	for {
 		b, changed, sleeping := r.engine.watch(r.id)
-		if b == nil || (sleeping && time.Until(b.due()) > longest) {
+		if changed == nil || (sleeping && time.Until(b.due()) > longest) {
 			return r.rested()
 		}
 		select {
@@ -105,11 +118,15 @@ func (r *Run) rested() (*Checkpoint, error) {
 }
 
 // watch returns the body that executes the run, if there is one, and a channel
-// that is closed when it next sleeps, wakes or leaves.
+// that is closed when it next sleeps, wakes or leaves. The channel is nil if
+// the engine does not go on with the run by itself.
 func (e *Engine) watch(id string) (b *body, changed <-chan struct{}, sleeping bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	b = e.live[id]
+	if _, expected := e.expected[id]; b == nil && expected {
+		return nil, e.arrived, false
+	}
 	if b == nil {
 		return nil, nil, false
 	}
@@ -131,4 +148,29 @@ func Await[Out any](ctx context.Context, r *Run) (Out, error) {
 	}
 	err = json.Unmarshal(c.Output(), &out)
 	return out, err
+}
+
+// RunsBy yields the checkpoints of the runs whose label has the value, ended
+// ones too, the newest first. A run that cannot be read is yielded as its error,
+// and the sequence goes on.
+func (e *Engine) RunsBy(label, value string) iter.Seq2[*Checkpoint, error] {
+	const page = 64
+	return func(yield func(*Checkpoint, error) bool) {
+		for last := ""; ; {
+			ids, err := e.book.Labelled(label, value, last, page)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			for _, id := range ids {
+				if !yield(e.checkpoint(id)) {
+					return
+				}
+			}
+			if len(ids) < page {
+				return
+			}
+			last = ids[len(ids)-1]
+		}
+	}
 }

@@ -83,18 +83,23 @@ func (e *Engine) begin(ctx context.Context, w *Workflow, id string, input []byte
 // launch begins the run, or finds the one that has its external id. The body
 // is there before the run is: whoever finds the run finds that it is executed.
 func (e *Engine) launch(ctx context.Context, start *journal.Start, input []byte, hash host.Hash) (*Run, error) {
-	b := newBody(e, start.Run)
-	e.mu.Lock()
-	if e.closed {
-		e.mu.Unlock()
-		return nil, ErrClosed
+	b, err := e.admit(start.Run, starting)
+	if err != nil {
+		return nil, err
 	}
-	e.live[b.id] = b
-	e.bodies.Add(1) // Close waits for what is on its way
-	e.mu.Unlock()
-	defer e.bodies.Done()
+	defer b.era.bodies.Done()
+	if err = b.own(); err == nil {
+		err = e.life.begin(e)
+	}
+	if err != nil {
+		e.leave(b)
+		return nil, err
+	}
 	run, found, err := e.book.Begin(ctx, start, input, hash, e.opts.Observer)
 	if run == nil {
+		if storeFailed(err) { // it may be there all the same, and goes on then
+			e.ail(err)
+		}
 		e.leave(b)
 		if err != nil {
 			return nil, err

@@ -20,6 +20,7 @@ type Book struct {
 	store    kv.Store
 	identity identity
 	values   turns // of those who change a value that steps keep
+	opened   opened
 }
 
 // identity is made when a store is first opened. The id is part of every
@@ -39,6 +40,9 @@ func OpenBook(ctx context.Context, store kv.Store) (*Book, error) {
 	if !errors.Is(err, kv.ErrNotFound) {
 		return b, err
 	}
+	if h := store.Health(); h.Condition == kv.Held {
+		return nil, fmt.Errorf("pawl: the store is held and has no identity: %s", h.Reason)
+	}
 	made := identity{Format: Format, Secret: make([]byte, 32), Created: micros(time.Now())}
 	id := make([]byte, 16)
 	_, _ = rand.Read(id) // never fails
@@ -54,7 +58,7 @@ func OpenBook(ctx context.Context, store kv.Store) (*Book, error) {
 }
 
 func (b *Book) readIdentity() error {
-	return b.store.View(func(v kv.View) error {
+	return b.view(func(v kv.View) error {
 		data, err := v.Get(keyIdentity)
 		if err != nil {
 			return err
@@ -99,21 +103,25 @@ func (b *Book) Begin(ctx context.Context, s *Start, input []byte, inputHash [32]
 	with := new(kv.Batch)
 	with.RequireAbsent(join(prefixExternal, s.ExternalID))
 	with.Set(join(prefixExternal, s.ExternalID), encode(external{Run: s.Run, Workflow: s.Workflow, Input: inputHash[:]}))
-	with.Set(join(prefixOpen, s.Run), []byte{Format})
+	for _, key := range labelKeys(s) {
+		with.Set(key, []byte{Format})
+	}
 	r.mu.Lock()
 	wait, err := r.append(with, nil, Record{Start: s}, Record{Begin: &Begin{Attempt: 1}})
 	r.mu.Unlock()
 	if err == nil {
 		err = wait.Wait(ctx)
 	}
-	if errors.Is(err, kv.ErrRequirement) { // somebody was faster
+	if err != nil {
 		r.Close()
+		b.opened.remove(s.Run)
+	}
+	if errors.Is(err, kv.ErrRequirement) { // somebody was faster
 		found, err := b.taken(s, inputHash)
 		return nil, found, err
 	}
 	if err != nil {
-		r.Close()
-		return nil, "", err
+		return nil, "", unavailable(err)
 	}
 	return r, s.Run, nil
 }
@@ -121,7 +129,7 @@ func (b *Book) Begin(ctx context.Context, s *Start, input []byte, inputHash [32]
 // taken returns the run that has the start's external id already, if any.
 func (b *Book) taken(s *Start, inputHash [32]byte) (string, error) {
 	var ext external
-	err := b.store.View(func(v kv.View) error { return b.external(v, s.ExternalID, &ext) })
+	err := b.view(func(v kv.View) error { return b.external(v, s.ExternalID, &ext) })
 	if errors.Is(err, ErrNotFound) {
 		return "", nil
 	}
@@ -152,7 +160,7 @@ func (b *Book) external(v kv.View, id string, ext *external) error {
 // prefix or suffix of at least 4 characters that only one run has.
 func (b *Book) Find(ref string) (string, error) {
 	var run string
-	err := b.store.View(func(v kv.View) error {
+	err := b.view(func(v kv.View) error {
 		if ref == "" {
 			return fmt.Errorf("%w: run %q", ErrNotFound, ref)
 		}
@@ -210,27 +218,12 @@ func (b *Book) search(v kv.View, ref string) (string, error) {
 	return "", fmt.Errorf("%w: run %q", ErrNotFound, ref)
 }
 
-// OpenRuns returns the ids of the runs that are not ended, oldest first.
-func (b *Book) OpenRuns() ([]string, error) {
-	var runs []string
-	err := b.store.View(func(v kv.View) error {
-		for item, err := range v.Scan(kv.Range{Prefix: prefixOpen, KeysOnly: true}) {
-			if err != nil {
-				return err
-			}
-			runs = append(runs, string(item.Key[len(prefixOpen):]))
-		}
-		return nil
-	})
-	return runs, err
-}
-
 // Runs yields the ids of all runs, the newest first.
 func (b *Book) Runs() iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		for from := prefixRun; ; {
 			var run string
-			err := b.store.View(func(v kv.View) (err error) {
+			err := b.view(func(v kv.View) (err error) {
 				run, err = runBefore(v, from)
 				return err
 			})

@@ -100,7 +100,7 @@ func TestRunsInOrder(t *testing.T) {
 	if !slices.Equal(got, ids) {
 		t.Errorf("all runs: %q, want %q", got, ids)
 	}
-	if open, err := s.book.OpenRuns(); err != nil || !slices.Equal(open, []string{"01A", "01AB", "01C"}) {
+	if open, err := s.book.ReadOpen(); err != nil || !slices.Equal(open, []string{"01A", "01AB", "01C"}) {
 		t.Errorf("open runs: %q, %v", open, err)
 	}
 }

@@ -15,7 +15,7 @@ func (b *Book) Check() []error {
 	note := func(format string, args ...any) { problems = append(problems, fmt.Errorf("pawl: "+format, args...)) }
 	err := b.store.View(func(v kv.View) error {
 		c := &checker{view: v, note: note, states: map[string]*State{}, ended: map[string]bool{}, deployed: map[string]error{}}
-		return errors.Join(c.runs(), c.open(), c.completed(), c.externals(), c.pairs())
+		return errors.Join(c.runs(), c.open(), c.completed(), c.externals(), c.pairs(), c.labels())
 	})
 	if err != nil {
 		problems = append(problems, err)
@@ -113,6 +113,8 @@ func (c *checker) open() error {
 			c.note("run %s is listed as open and does not exist", run)
 		} else if s != nil && s.Ended() {
 			c.note("run %s is listed as open and has ended", run)
+		} else if s != nil {
+			c.checkListing(run, item.Value, s)
 		}
 	}
 	return nil

@@ -66,7 +66,7 @@ func (b *Book) Deploy(ctx context.Context, digest, name, version string, files, 
 
 // Deployed returns the workflow with the digest.
 func (b *Book) Deployed(digest string) (d *Deployed, err error) {
-	err = b.store.View(func(v kv.View) error {
+	err = b.view(func(v kv.View) error {
 		d, err = readDeployed(v, digest)
 		return err
 	})
@@ -91,7 +91,7 @@ func readDeployed(v kv.View, digest string) (*Deployed, error) {
 
 // Named returns the digest of the workflow that was deployed last under name.
 func (b *Book) Named(name string) (digest string, err error) {
-	err = b.store.View(func(v kv.View) error {
+	err = b.view(func(v kv.View) error {
 		data, err := v.Get(join(prefixNamed, name))
 		if errors.Is(err, kv.ErrNotFound) {
 			return fmt.Errorf("%w: workflow %q", ErrNotFound, name)
@@ -104,7 +104,7 @@ func (b *Book) Named(name string) (digest string, err error) {
 
 // Files reads the files of a workflow.
 func (b *Book) Files(digest string, d *Deployed) (files map[string][]byte, err error) {
-	err = b.store.View(func(v kv.View) error {
+	err = b.view(func(v kv.View) error {
 		files, err = readFiles(v, digest, d)
 		return err
 	})
@@ -129,7 +129,7 @@ func (b *Book) HasModule(digest string) (found bool, err error) {
 	if err != nil || len(raw) != 32 {
 		return false, nil
 	}
-	err = b.store.View(func(v kv.View) error {
+	err = b.view(func(v kv.View) error {
 		found, err = kv.HasBlob(v, prefixModule, [32]byte(raw))
 		return err
 	})
@@ -138,7 +138,7 @@ func (b *Book) HasModule(digest string) (found bool, err error) {
 
 // Module reads a module.
 func (b *Book) Module(ref ModuleRef) (wasm []byte, err error) {
-	err = b.store.View(func(v kv.View) error {
+	err = b.view(func(v kv.View) error {
 		wasm, err = readModule(v, ref)
 		return err
 	})

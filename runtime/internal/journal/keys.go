@@ -15,7 +15,10 @@ var (
 	prefixRun      = []byte("r/") // chains of runs: r/RUN/
 	prefixExternal = []byte("x/") // external id -> run
 	prefixValue    = []byte("k/") // values that steps keep: k/r/RUN/key, k/w/WORKFLOW/key
-	prefixOpen     = []byte("o/") // runs that are not ended
+	prefixOpen     = []byte("o/") // runs that are not ended, with their listings
+	prefixLabel    = []byte("l/") // runs by label: l/LABEL 00 VALUE 00 RUN
+	keyStops       = []byte("u")  // when engines ended without a word
+	prefixLife     = []byte("u/") // engines that are open
 	prefixEnded    = []byte("e/") // ended runs by completion: e/ + 8 bytes of microseconds + RUN
 )
 

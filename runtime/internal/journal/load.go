@@ -27,7 +27,7 @@ func (s *Snapshot) Body(body *kv.Body) ([]byte, error) {
 
 // View reads a run and calls f with it.
 func (b *Book) View(run string, f func(*Snapshot) error) error {
-	return b.store.View(func(v kv.View) error {
+	return b.view(func(v kv.View) error {
 		s, err := load(v, run)
 		if err != nil {
 			return err
@@ -36,11 +36,14 @@ func (b *Book) View(run string, f func(*Snapshot) error) error {
 	})
 }
 
-// Open takes a run over: the caller is its one owner until [Run.Close].
+// Open takes a run over: the caller is its one owner until [Run.Close]. Its
+// first record raises the head's epoch, so that none of an earlier owner can
+// land after it.
 func (b *Book) Open(run string, observe Observer) (*Run, error) {
 	var r *Run
 	err := b.View(run, func(s *Snapshot) error {
-		r = b.newRun(run, kv.OpenChain(b.store, s.prefix, s.head), s.State, observe)
+		r = b.newRun(run, kv.TakeChain(b.store, s.prefix, s.head), s.State, observe)
+		r.listed = s.listing()
 		return nil
 	})
 	return r, err

@@ -23,7 +23,13 @@ type Run struct {
 	mu    sync.Mutex // guards what follows, and the order of appends
 	chain *kv.Chain
 	state *State
-	last  *barrier // of the last entry
+	// listed is the listing as it was last written.
+	listed Listing
+	last   *barrier // of the last entry
+	// queued are the entries that were not known to be durable, in order.
+	queued []kv.Pending
+	// spared makes the next re-entry free.
+	spared bool
 	// since is when the active time was last recorded; zero while it stands.
 	since time.Time
 	tick  *time.Timer
@@ -64,7 +70,7 @@ func (r *Run) Body(ctx context.Context, body *kv.Body) ([]byte, error) {
 	}
 	var data []byte
 	read := func() error {
-		return r.book.store.View(func(v kv.View) (err error) {
+		return r.book.view(func(v kv.View) (err error) {
 			data, err = kv.ReadBody(v, runPrefix(r.id), *body)
 			return asUndecodable(r.id, err)
 		})
@@ -111,17 +117,24 @@ func (r *Run) Emit(e Event) {
 // is announced when the entry is durable. The caller holds mu.
 func (r *Run) append(with *kv.Batch, durable []Event, records ...Record) (*barrier, error) {
 	now := time.Now()
+	for i := range records {
+		records[i].bound()
+	}
 	e := &entry{Format: Format, At: micros(now), Records: records}
 	if !r.since.IsZero() {
 		e.Active = now.Sub(r.since).Microseconds()
 		r.since = now
 		r.tick.Reset(arrears)
 	}
+	data := encode(e)
+	if err := fits(data); err != nil {
+		return nil, err
+	}
 	seq := r.chain.Head().Seq + 1
 	if err := r.state.apply(seq, e); err != nil {
 		return nil, &UndecodableError{Run: r.id, Key: string(runPrefix(r.id)), Err: err} // a bug: never written
 	}
-	b := &barrier{pending: r.chain.Append(encode(e), with)}
+	b := &barrier{pending: r.chain.Append(data, r.list(with))}
 	if r.notices != nil {
 		for i := range durable {
 			durable[i].Run, durable[i].Seq = r.id, seq
@@ -129,6 +142,10 @@ func (r *Run) append(with *kv.Batch, durable []Event, records ...Record) (*barri
 		b.announced = r.notices.add(b.pending, durable)
 	}
 	r.last = b
+	r.queued = append(r.queued, b.pending)
+	for len(r.queued) > 1 && settled(r.queued[0]) {
+		r.queued = r.queued[1:]
+	}
 	return b, nil
 }
 

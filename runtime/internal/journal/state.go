@@ -346,12 +346,15 @@ func (s *State) recovered(r *Recover) error {
 	if r.Free {
 		return nil
 	}
+	s.Used.Recoveries++
+	if s.outside() {
+		return nil // it was not this run that ended the process
+	}
 	here := [3]int{r.Step, r.Attempt, r.Position}
 	if s.recoveredAt != here {
 		s.Used.InARow = 0
 	}
 	s.recoveredAt = here
-	s.Used.Recoveries++
 	s.Used.InARow++
 	return nil
 }

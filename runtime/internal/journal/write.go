@@ -44,8 +44,9 @@ func (r *Run) Begin(ctx context.Context) error {
 func (r *Run) Reenter(ctx context.Context) (charged bool, err error) {
 	r.mu.Lock()
 	s := r.state
-	rec := &Recover{Step: s.Current, Attempt: s.Steps[s.Current].Attempts, Position: s.position(), Free: s.Clean}
-	if !rec.Free {
+	rec := &Recover{Step: s.Current, Attempt: s.Steps[s.Current].Attempts, Position: s.position(), Free: s.Clean || r.spared}
+	r.spared = false
+	if !rec.Free && !s.outside() {
 		err = s.allowRecovery()
 	}
 	var wait *barrier

@@ -1,0 +1,68 @@
+package journal
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// What a record may hold, in bytes. A batch of the journal is below the store's
+// limit by construction: payloads are bodies with batches of their own, texts
+// are cut to these, and what is left (a start with its pins) is measured before
+// it is committed.
+const (
+	maxCode    = 128
+	maxMessage = 8 << 10
+	maxDetail  = 32 << 10
+	// maxEntry bounds one encoded entry. It leaves the store's limit room for
+	// the head, and for the index keys that are written with an entry.
+	maxEntry = 512 << 10
+)
+
+// ErrTooLarge is returned when a record would be too large to be kept. Nothing
+// was stored.
+var ErrTooLarge = errors.New("pawl: record too large")
+
+// fits reports whether an encoded entry may be committed.
+func fits(data []byte) error {
+	if len(data) <= maxEntry {
+		return nil
+	}
+	return fmt.Errorf("%w: %d bytes, at most %d fit", ErrTooLarge, len(data), maxEntry)
+}
+
+// cut shortens a text of somebody else to max bytes.
+func cut(s string, limit int) string {
+	const more = " ..."
+	if len(s) <= limit {
+		return s
+	}
+	return strings.ToValidUTF8(s[:limit-len(more)], "") + more
+}
+
+// cutDetail leaves out a failure's detail that is too large: half of a JSON
+// value is none.
+func cutDetail(detail []byte) []byte {
+	if len(detail) <= maxDetail {
+		return detail
+	}
+	return fmt.Appendf(nil, `{"left_out":"%d bytes; at most %d are kept"}`, len(detail), maxDetail)
+}
+
+// bound cuts the texts of a record.
+func (r *Record) bound() {
+	switch {
+	case r.Retry != nil:
+		r.Retry.Code, r.Retry.Message = cut(r.Retry.Code, maxCode), cut(r.Retry.Message, maxMessage)
+	case r.Receipt != nil:
+		r.Receipt.Code, r.Receipt.Message = cut(r.Receipt.Code, maxCode), cut(r.Receipt.Message, maxMessage)
+	case r.Refusal != nil:
+		r.Refusal.Code, r.Refusal.Message = cut(r.Refusal.Code, maxCode), cut(r.Refusal.Message, maxMessage)
+	case r.Fail != nil:
+		r.Fail.Code, r.Fail.Message = cut(r.Fail.Code, maxCode), cut(r.Fail.Message, maxMessage)
+		r.Fail.Detail = cutDetail(r.Fail.Detail)
+	case r.Park != nil:
+		r.Park.Code, r.Park.Sentence = cut(r.Park.Code, maxCode), cut(r.Park.Sentence, maxMessage)
+		r.Park.Help = cut(r.Park.Help, maxMessage)
+	}
+}
