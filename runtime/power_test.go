@@ -57,6 +57,9 @@ func (p *power) write() {
 	p.queue = nil
 }
 
+// Reopen gives nothing back: the power stays off.
+func (p *power) Reopen(context.Context) error { return kv.ErrClosed }
+
 func (p *power) cut() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/pawl-dev/pawl/kv"
 )
 
 // What a record may hold, in bytes. A batch of the journal is below the store's
@@ -14,21 +16,21 @@ const (
 	maxCode    = 128
 	maxMessage = 8 << 10
 	maxDetail  = 32 << 10
-	// maxEntry bounds one encoded entry. It leaves the store's limit room for
-	// the head, and for the index keys that are written with an entry.
-	maxEntry = 512 << 10
 )
 
 // ErrTooLarge is returned when a record would be too large to be kept. Nothing
 // was stored.
 var ErrTooLarge = errors.New("pawl: record too large")
 
-// fits reports whether an encoded entry may be committed.
-func fits(data []byte) error {
-	if len(data) <= maxEntry {
-		return nil
+// fits reports whether an entry may be committed with the changes beside it.
+func fits(entry []byte, with *kv.Batch) error {
+	if len(entry) > kv.MaxEntry {
+		return fmt.Errorf("%w: %d bytes, at most %d fit", ErrTooLarge, len(entry), kv.MaxEntry)
 	}
-	return fmt.Errorf("%w: %d bytes, at most %d fit", ErrTooLarge, len(data), maxEntry)
+	if with != nil && with.Size() > kv.MaxWith-maxListing {
+		return fmt.Errorf("%w: its index keys take %d bytes, at most %d fit", ErrTooLarge, with.Size(), kv.MaxWith-maxListing)
+	}
+	return nil
 }
 
 // cut shortens a text of somebody else to max bytes.

@@ -29,6 +29,9 @@ type Listing struct {
 // are to fit into memory.
 const maxListedTitle = 256
 
+// maxListing is more than a listing takes in a batch, in bytes.
+const maxListing = 1 << 10
+
 // listing is what lists need of the state.
 func (s *State) listing() Listing {
 	l := Listing{

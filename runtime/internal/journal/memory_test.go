@@ -36,6 +36,8 @@ func (m *memory) Exclusive() bool { return true }
 
 func (m *memory) Close() error { return nil }
 
+func (m *memory) Health() kv.Health { return kv.Health{Condition: kv.Healthy} }
+
 func (m *memory) Commit(b *kv.Batch) kv.Pending {
 	m.mu.Lock()
 	defer m.mu.Unlock()

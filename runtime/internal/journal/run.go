@@ -127,7 +127,7 @@ func (r *Run) append(with *kv.Batch, durable []Event, records ...Record) (*barri
 		r.tick.Reset(arrears)
 	}
 	data := encode(e)
-	if err := fits(data); err != nil {
+	if err := fits(data, with); err != nil {
 		return nil, err
 	}
 	seq := r.chain.Head().Seq + 1
