@@ -123,7 +123,7 @@ func (r *Run) appendInside(c *InsideCall, result *InsideResult, with *kv.Batch) 
 
 // value reads a value that steps keep.
 func (b *Book) value(key []byte) (value []byte, found bool, err error) {
-	err = b.store.View(func(v kv.View) (err error) {
+	err = b.view(func(v kv.View) (err error) {
 		value, err = v.Get(key)
 		return err
 	})
