@@ -90,6 +90,11 @@ var lifeRules = []rule{
 			b.must(b.store.Commit(set("d", time.Now().String())))
 		}
 	}},
+	{"the store is exclusive or can be shared", func(b *bundle) {
+		if _, lacks := b.config.Lacks[Sharing]; b.store.Exclusive() != lacks {
+			b.Errorf("Exclusive is %v, Config.Lacks says that it is not shared: %v", b.store.Exclusive(), lacks)
+		}
+	}},
 	{"a closed store says so", func(b *bundle) {
 		if err := b.store.Close(); err != nil {
 			b.Fatal(err)

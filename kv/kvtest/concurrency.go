@@ -147,7 +147,7 @@ var concurrencyRules = []rule{
 				}
 			}
 		})
-		b.store = b.open(b.T, b.dir)
+		b.store = b.config.Open(b.TB, b.dir)
 		durable.Range(func(key, _ any) bool { b.has(key.(string), "x"); return true })
 	}},
 }

@@ -8,32 +8,55 @@ import (
 	"github.com/pawl-dev/pawl/kv"
 )
 
-// Exercise runs the suite. Open opens the store kept in dir, an empty or absent
-// directory at first; the suite closes what it opened before it opens dir
-// again. The subtests run in parallel, each in a directory of its own.
-func Exercise(t *testing.T, open func(t *testing.T, dir string) kv.Store) {
-	for _, group := range []struct {
-		name  string
-		rules []rule
-	}{
-		{"batch", batchRules},
-		{"barrier", barrierRules},
-		{"view", viewRules},
-		{"scan", scanRules},
-		{"life", lifeRules},
-		{"chain", chainRules},
-		{"blob", blobRules},
-		{"concurrency", concurrencyRules},
-		{"model", modelRules},
-	} {
-		t.Run(group.name, func(t *testing.T) {
-			for _, r := range group.rules {
+// Exercise runs the suite on the store that c opens. The subtests run in
+// parallel, each in a directory of its own.
+func Exercise(t *testing.T, c Config) {
+	t.Helper()
+	c.check(t)
+	for _, g := range groups() {
+		t.Run(g.name, func(t *testing.T) {
+			for _, r := range g.rules {
 				t.Run(strings.ReplaceAll(r.name, " ", "-"), func(t *testing.T) {
 					t.Parallel()
-					r.check(setup(t, open))
+					if why := c.lacking(g.needs); why != "" {
+						t.Skipf("the store lacks %s", why)
+					}
+					r.check(setup(t, &c))
 				})
 			}
 		})
+	}
+}
+
+// group is the rules about one thing, and what they need.
+type group struct {
+	name  string
+	rules []rule
+	needs []Ability
+}
+
+func groups() []group {
+	return []group{
+		{"batch", batchRules, nil},
+		{"barrier", barrierRules, nil},
+		{"view", viewRules, nil},
+		{"scan", scanRules, nil},
+		{"life", lifeRules, nil},
+		{"chain", chainRules, nil},
+		{"blob", blobRules, nil},
+		{"concurrency", concurrencyRules, nil},
+		{"lease", leaseRules, []Ability{Leasing}},
+		{"watch", watchRules, []Ability{Watching}},
+		{"health", healthRules, []Ability{Reporting}},
+		{"expiry", expiryRules, []Ability{Expiring}},
+		{"reopen", reopenRules, []Ability{Breaking, Reporting}},
+		{"reopen-lease", reopenLeaseRules, []Ability{Breaking, Leasing}},
+		{"reopen-watch", reopenWatchRules, []Ability{Breaking, Watching}},
+		{"cut", cutRules, []Ability{Cutting}},
+		{"space", spaceRules, []Ability{Filling, Reporting}},
+		{"held", heldRules, []Ability{Holding, Reporting}},
+		{"shared", sharedRules, []Ability{Sharing, Leasing, Watching}},
+		{"model", modelRules, nil},
 	}
 }
 
@@ -50,18 +73,18 @@ type rule struct {
 
 // bundle is what a rule is checked with.
 type bundle struct {
-	*testing.T
-	store kv.Store
-	dir   string
-	open  func(t *testing.T, dir string) kv.Store
+	testing.TB
+	config *Config
+	store  kv.Store
+	dir    string
 }
 
-func setup(t *testing.T, open func(t *testing.T, dir string) kv.Store) *bundle {
+func setup(t testing.TB, c *Config) *bundle {
 	t.Helper()
-	b := &bundle{T: t, dir: t.TempDir(), open: open}
-	b.store = open(t, b.dir)
+	b := &bundle{TB: t, config: c, dir: t.TempDir()}
+	b.store = c.Open(t, b.dir)
 	t.Cleanup(func() {
-		if err := b.store.Close(); err != nil && !errors.Is(err, kv.ErrClosed) {
+		if err := b.store.Close(); err != nil && !errors.Is(err, kv.ErrClosed) && !errors.Is(err, kv.ErrStoreBroken) {
 			t.Errorf("close: %v", err)
 		}
 	})
@@ -74,7 +97,7 @@ func (b *bundle) reopen() {
 	if err := b.store.Close(); err != nil {
 		b.Fatalf("close: %v", err)
 	}
-	b.store = b.open(b.T, b.dir)
+	b.store = b.config.Open(b.TB, b.dir)
 }
 
 // must waits for the batch and expects it to be durable.

@@ -16,18 +16,20 @@ import (
 var modelRules = []rule{
 	{"random batches against a map", func(b *bundle) {
 		space := 0
-		rapid.Check(b.T, func(t *rapid.T) {
+		rapid.Check(b.TB, func(t *rapid.T) {
 			// One store serves all examples, each under a prefix of its own:
 			// opening one costs more than the example.
 			space++
-			m := &model{T: t, b: b, prefix: fmt.Sprintf("%d/", space), want: map[string]string{}}
-			t.Repeat(map[string]func(*rapid.T){
+			m := &model{T: t, b: b, prefix: fmt.Sprintf("%d/", space), last: world{}, leases: map[string]term{}}
+			acts := map[string]func(*rapid.T){
 				"commit": m.commit,
 				"wait":   m.wait,
 				"reopen": m.reopen,
 				"view":   m.view,
 				"":       func(*rapid.T) {},
-			})
+			}
+			m.disasters(acts)
+			t.Repeat(acts)
 			m.settle()
 		})
 	}},
@@ -37,13 +39,18 @@ type model struct {
 	*rapid.T
 	b      *bundle
 	prefix string
-	want   map[string]string // with everything queued applied
-	queued []queued
+	last   world    // with everything queued applied
+	queued []queued // not known to be durable
+	leases map[string]term
 }
 
+// world is what keys and values there are.
+type world map[string]string
+
 type queued struct {
-	p     kv.Pending
-	fails bool
+	p      kv.Pending
+	fails  bool
+	before world // without it and all behind it
 }
 
 var (
@@ -55,7 +62,7 @@ func (m *model) key(t *rapid.T, label string) string { return m.prefix + someKey
 
 func (m *model) commit(t *rapid.T) {
 	batch, holds := m.requirements(t)
-	next := maps.Clone(m.want)
+	next := maps.Clone(m.last)
 	for range rapid.IntRange(0, 4).Draw(t, "changes") {
 		key := m.key(t, "key")
 		if rapid.Bool().Draw(t, "delete") {
@@ -64,14 +71,23 @@ func (m *model) commit(t *rapid.T) {
 			continue
 		}
 		value := someValue.Draw(t, "value")
-		batch.Set([]byte(key), []byte(value))
-		next[key] = value
+		expires, expired := m.expires(t)
+		batch.SetUntil([]byte(key), []byte(value), expires)
+		if next[key] = value; expired {
+			delete(next, key)
+		}
 	}
 	batch.Urgent = rapid.IntRange(0, 9).Draw(t, "urgent") == 0
-	m.queued = append(m.queued, queued{m.b.store.Commit(batch), !holds})
-	if holds {
-		m.want = next
+	if !holds {
+		next = m.last
 	}
+	m.queue(batch, holds, next)
+}
+
+// queue commits a batch that makes the world next.
+func (m *model) queue(batch *kv.Batch, holds bool, next world) {
+	m.queued = append(m.queued, queued{m.b.store.Commit(batch), !holds, m.last})
+	m.last = next
 }
 
 // requirements returns a batch with some, and whether all of them hold.
@@ -79,7 +95,7 @@ func (m *model) requirements(t *rapid.T) (*kv.Batch, bool) {
 	batch, holds := &kv.Batch{}, true
 	for range rapid.IntRange(0, 2).Draw(t, "requirements") {
 		key := m.key(t, "required")
-		value, there := m.want[key]
+		value, there := m.last[key]
 		switch rapid.SampledFrom([]string{"as it is", "a value", "absence"}).Draw(t, "requirement") {
 		case "as it is":
 			if there {
@@ -128,6 +144,7 @@ func (m *model) reopen(t *rapid.T) {
 		t.Skip()
 	}
 	m.b.reopen()
+	m.nextLife()
 	m.settle()
 }
 
@@ -156,13 +173,13 @@ func (m *model) compare(t *rapid.T) {
 	}
 	r.Reverse = rapid.Bool().Draw(t, "reverse")
 	var want []string
-	for _, key := range slices.Sorted(maps.Keys(m.want)) {
+	for _, key := range slices.Sorted(maps.Keys(m.last)) {
 		behind := key >= string(r.From)
 		if r.Reverse {
 			behind = key <= string(r.From)
 		}
 		if strings.HasPrefix(key, string(r.Prefix)) && (r.From == nil || behind) {
-			want = append(want, key+"="+m.want[key])
+			want = append(want, key+"="+m.last[key])
 		}
 	}
 	if r.Reverse {
