@@ -50,7 +50,7 @@ func (m *model) nextLife() {
 
 // crack lets a commit fail and reopens the store.
 func (m *model) crack(t *rapid.T) {
-	if rapid.IntRange(0, 4).Draw(t, "really") > 0 {
+	if rapid.IntRange(0, 9).Draw(t, "really") > 0 {
 		t.Skip()
 	}
 	m.b.config.Break(m.b.TB, m.b.store)

@@ -15,12 +15,12 @@ func Exercise(t *testing.T, c Config) {
 	c.check(t)
 	for _, g := range groups() {
 		t.Run(g.name, func(t *testing.T) {
+			if why := c.lacking(g.needs); why != "" {
+				t.Skipf("the store lacks %s", why)
+			}
 			for _, r := range g.rules {
 				t.Run(strings.ReplaceAll(r.name, " ", "-"), func(t *testing.T) {
 					t.Parallel()
-					if why := c.lacking(g.needs); why != "" {
-						t.Skipf("the store lacks %s", why)
-					}
 					r.check(setup(t, &c))
 				})
 			}

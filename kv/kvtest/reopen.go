@@ -146,12 +146,12 @@ var reopenRules = []rule{
 		b.must(b.store.Commit(set("m", "1")))
 	}},
 	{"breaking in the midst of it", func(b *bundle) {
-		const writers, each = 4, 30
+		const writers, each, breaks = 4, 30, 5
 		var left atomic.Int32
 		left.Store(writers)
 		b.all(writers+1, func(i int) error {
 			if i == writers {
-				for left.Load() > 0 {
+				for n := 0; n < breaks && left.Load() > 0; n++ {
 					b.config.Break(b.TB, b.store)
 					// The writers may have stopped before the break.
 					_ = b.store.Commit(set("crack", "1")).Wait(b.Context())
