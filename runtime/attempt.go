@@ -178,6 +178,9 @@ func (a *attempt) settle(ctx context.Context, exit *sandbox.Exit, err error) err
 	if err := a.step.CheckOutput(exit.Output); err != nil {
 		return a.fail(durably, &abi.Failure{Code: "invalid_output", Message: err.Error(), Retry: abi.Never})
 	}
+	if sentence := a.orphaned(); sentence != "" {
+		return a.run.Park(durably, a.park(journal.ParkOrphan, -1, sentence, ""))
+	}
 	return a.run.Complete(durably, exit.Output)
 }
 
@@ -205,6 +208,31 @@ func (a *attempt) leftOver() (err error) {
 		}
 	})
 	return err
+}
+
+// orphaned says which effects of earlier attempts the step has not claimed;
+// empty for none. Its output is not recorded then: whoever decides lets the
+// attempt replay to its end.
+func (a *attempt) orphaned() (sentence string) {
+	a.run.Read(func(s *journal.State) {
+		orphans := s.Steps[a.index].Orphans()
+		if len(orphans) == 0 {
+			return
+		}
+		c := orphans[0]
+		sentence = fmt.Sprintf("%s has ended without %s (key %s) of attempt %d: %s", a.step.Name, c.Grant, c.Key, c.Attempt, stands(c))
+		if more := len(orphans) - 1; more > 0 {
+			sentence += fmt.Sprintf(", and without %d more", more)
+		}
+	})
+	return sentence
+}
+
+func stands(c *journal.Call) string {
+	if c.Written() {
+		return "it happened, and the step went another way"
+	}
+	return "it may have happened, and the step went another way"
 }
 
 // longestWait is the most that a step may ask to wait before its next attempt.

@@ -112,6 +112,11 @@ func (b *body) mayGoOn(s *journal.State) error {
 		if s.Park.Code == journal.ParkUnknown || s.Park.Code == journal.ParkDiverged {
 			return nil // going on asks again, or replays again; it sends nothing that is not allowed
 		}
+		if s.Park.Code == journal.ParkOrphan {
+			place.Err = fmt.Errorf("%w: %s", ErrNeedsDecision, s.Park.Sentence)
+			place.Hint = "look at the orphans (pawl show); deciding what becomes of them does not exist yet"
+			return place
+		}
 		place.Err = fmt.Errorf("%w: %s", ErrBudgetSpent, s.Park.Sentence)
 		place.Hint = "only a recorded act of a person raises a budget"
 	}

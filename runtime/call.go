@@ -27,6 +27,11 @@ func (a *attempt) call(ctx context.Context, r *sandbox.Request) (*sandbox.Reply,
 	if err != nil {
 		return nil, err
 	}
+	if known.claim != nil {
+		if err := a.run.Claim(a.index, a.number, index, known.claim); err != nil {
+			return nil, err
+		}
+	}
 	if known.answer != nil {
 		return a.reply(ctx, known.answer)
 	}
@@ -89,24 +94,27 @@ func answer(status abi.Status, body []byte, at time.Time, head abi.ResultHead) *
 // knowledge is what the journal knows of a call.
 type knowledge struct {
 	answer     *journal.Receipt // the guest was, or would have been, given this
+	claim      *journal.Call    // an earlier attempt's, whose answer that is
 	past       host.Past        // begun and not settled
 	occurrence uint32           // equal calls before it in the step
 }
 
 // known looks the call up in the journal. The i-th call must be the i-th
-// record's: tool and request hash.
+// record's: tool and request hash. Behind the last record it may be one that an
+// earlier attempt made.
 func (a *attempt) known(index int, grant, id string, hash host.Hash) (k knowledge, err error) {
 	a.run.Read(func(s *journal.State) {
-		calls := s.Steps[a.index].Calls
-		for _, c := range calls[:min(index, len(calls))] {
+		st := s.Steps[a.index]
+		for _, c := range st.Calls[:min(index, len(st.Calls))] {
 			if c.Tool == id && c.Hash == hash {
 				k.occurrence++
 			}
 		}
-		if index >= len(calls) {
+		if index >= len(st.Calls) {
+			err = a.unclaimed(&k, index, st, st.Match(id, hash, k.occurrence))
 			return
 		}
-		c := calls[index]
+		c := st.Calls[index]
 		switch {
 		case c.Tool != id || c.Hash != hash:
 			err = &divergedError{
@@ -123,6 +131,25 @@ func (a *attempt) known(index int, grant, id string, hash host.Hash) (k knowledg
 		}
 	})
 	return k, err
+}
+
+// unclaimed decides what becomes of a call that an earlier attempt made, if
+// there is one.
+func (a *attempt) unclaimed(k *knowledge, index int, st *journal.Step, c *journal.Call) error {
+	if c == nil {
+		return nil
+	}
+	if !st.Takes(c, a.number) {
+		k.past = host.Past{First: c.First}
+		return nil
+	}
+	if later := st.Overtaken(c); later != nil && c.Stands() {
+		return &divergedError{call: index, disorder: fmt.Sprintf(
+			"is %s (key %s) of an earlier attempt, which came before %s (key %s), and this attempt has made that one before it",
+			c.Grant, c.Key, later.Grant, later.Key)}
+	}
+	k.claim, k.answer = c, c.Receipt
+	return nil
 }
 
 // reply gives the guest a recorded answer.

@@ -55,11 +55,13 @@ type Checkpoint struct {
 	CompletedSteps []string          `json:"completed_steps"`
 	Steps          []StepCheckpoint  `json:"steps"`
 	Approvals      []struct{}        `json:"approvals"`
-	Orphans        []struct{}        `json:"orphans"`
-	Budgets        Budgets           `json:"budgets"`
-	LastError      *LastError        `json:"last_error,omitempty"`
-	Differences    []Difference      `json:"differences,omitempty"` // of an incompatible run
-	Actions        []Action          `json:"actions"`
+	// Orphans are the effects of earlier attempts that the finishing one did not
+	// make, of a run that waits for a decision about them.
+	Orphans     []Orphan     `json:"orphans"`
+	Budgets     Budgets      `json:"budgets"`
+	LastError   *LastError   `json:"last_error,omitempty"`
+	Differences []Difference `json:"differences,omitempty"` // of an incompatible run
+	Actions     []Action     `json:"actions"`
 }
 
 // WorkflowID names the workflow of a run.
@@ -100,6 +102,15 @@ type StepCheckpoint struct {
 	Ended    *time.Time       `json:"ended,omitempty"`
 	Output   json.RawMessage  `json:"output,omitempty"`
 	Calls    []CallCheckpoint `json:"calls"`
+	// Unclaimed are calls of earlier attempts that the last one has not come to;
+	// N is their place in the attempt that last had them.
+	Unclaimed []CallCheckpoint `json:"unclaimed"`
+}
+
+// Orphan is a call of a step whose last attempt ended without it.
+type Orphan struct {
+	Step string `json:"step"`
+	CallCheckpoint
 }
 
 // CallCheckpoint is how one call stands. A call that was refused before it
@@ -112,6 +123,7 @@ type CallCheckpoint struct {
 	Attempt      int             `json:"attempt"`
 	Key          string          `json:"key,omitempty"`
 	RequestHash  string          `json:"request_hash"`
+	Claimed      bool            `json:"claimed,omitempty"` // made by an earlier attempt, whose receipt the attempt got
 	Tries        int             `json:"tries"`
 	Outcome      string          `json:"outcome"`
 	Status       string          `json:"status,omitempty"` // what the step was told

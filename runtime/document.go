@@ -43,7 +43,7 @@ func (d *document) build() (*Checkpoint, error) {
 		Workflow: WorkflowID{s.Start.Workflow, s.Start.Version, s.Start.Digest},
 		Pins:     d.pins(), Seq: s.Seq, Started: s.Started, Updated: s.Updated, Input: d.json(&s.Start.Input),
 		Ready: []string{}, CompletedSteps: []string{}, Reasons: []Reason{}, Actions: []Action{},
-		Approvals: []struct{}{}, Orphans: []struct{}{}, Budgets: d.budgets(), LastError: d.lastError(),
+		Approvals: []struct{}{}, Orphans: []Orphan{}, Budgets: d.budgets(), LastError: d.lastError(),
 	}
 	maps.Copy(c.Labels, s.Start.Labels)
 	for _, st := range s.Steps {
@@ -135,7 +135,7 @@ func (d *document) lastError() *LastError {
 }
 
 func (d *document) step(st *journal.Step) StepCheckpoint {
-	doc := StepCheckpoint{Name: st.Name, State: d.stepState(st), Attempts: st.Attempts, Calls: []CallCheckpoint{}}
+	doc := StepCheckpoint{Name: st.Name, State: d.stepState(st), Attempts: st.Attempts, Calls: []CallCheckpoint{}, Unclaimed: []CallCheckpoint{}}
 	if !st.At.IsZero() {
 		doc.Began = &st.At
 	}
@@ -144,6 +144,9 @@ func (d *document) step(st *journal.Step) StepCheckpoint {
 	}
 	for i, call := range st.Calls {
 		doc.Calls = append(doc.Calls, d.call(i, call))
+	}
+	for _, call := range st.Unclaimed {
+		doc.Unclaimed = append(doc.Unclaimed, d.call(call.Place(), call))
 	}
 	return doc
 }
@@ -160,7 +163,7 @@ func (d *document) stepState(st *journal.Step) RunState {
 
 func (d *document) call(i int, c *journal.Call) CallCheckpoint {
 	doc := CallCheckpoint{
-		N: i, Tool: c.Grant, Attempt: c.Attempt, RequestHash: c.Hash.String(), Tries: c.Tries,
+		N: i, Tool: c.Grant, Attempt: c.Attempt, RequestHash: c.Hash.String(), Claimed: c.Claimed, Tries: c.Tries,
 		Outcome: host.OutcomeUnknown.String(),
 	}
 	if c.Tool != c.Grant {
@@ -214,6 +217,11 @@ func (d *document) state(c *Checkpoint) {
 		}
 		if s.Park.Code == journal.ParkUnknown && d.resolvable(s.Park.Call) {
 			d.offer(c, "asks the receiver again where it can be asked; sends nothing that the tool's class does not allow")
+		}
+		if s.Park.Code == journal.ParkOrphan {
+			for _, call := range st.Orphans() {
+				c.Orphans = append(c.Orphans, Orphan{st.Name, d.call(call.Place(), call)})
+			}
 		}
 	case journal.PhaseFailed:
 		c.State = StateFailed

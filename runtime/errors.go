@@ -125,12 +125,17 @@ func (e *StepError) Error() string {
 // Unwrap returns the cause.
 func (e *StepError) Unwrap() error { return e.Err }
 
-// divergedError ends an attempt that made another call than its journal holds.
+// divergedError ends an attempt that made another call than its journal holds,
+// or would claim effects in another order than they happened in.
 type divergedError struct {
 	call          int
 	expected, got string
+	disorder      string // instead of those two
 }
 
 func (e *divergedError) Error() string {
+	if e.disorder != "" {
+		return fmt.Sprintf("call %d %s; nothing was sent", e.call, e.disorder)
+	}
 	return fmt.Sprintf("call %d differs from the journal: expected %s, got %s; nothing was sent", e.call, e.expected, e.got)
 }

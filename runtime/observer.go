@@ -30,6 +30,7 @@ const (
 	Started       = journal.Started
 	Recovered     = journal.Recovered
 	Refused       = journal.Refused
+	Claimed       = journal.Claimed
 	Retrying      = journal.Retrying
 	Asked         = journal.Asked
 	AttemptFailed = journal.AttemptFailed

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/pawl-dev/pawl/kv"
 )
@@ -59,7 +60,7 @@ func (c *checker) bodies(s *Snapshot) {
 	bodies := []*kv.Body{&s.Start.Input}
 	for _, st := range s.Steps {
 		bodies = append(bodies, st.Output)
-		for _, call := range st.Calls {
+		for _, call := range slices.Concat(st.Calls, st.Unclaimed) {
 			bodies = append(bodies, &call.Request)
 			if call.Receipt != nil {
 				bodies = append(bodies, &call.Receipt.Response)

@@ -29,6 +29,7 @@ const (
 	Started       EventKind = "started"
 	Recovered     EventKind = "recovered" // an attempt is entered again after a crash
 	Refused       EventKind = "refused"   // a call that never became an intent
+	Claimed       EventKind = "claimed"   // durable: a call got the receipt that an earlier attempt has of it
 	Retrying      EventKind = "retrying"  // a try came to nothing, another follows
 	Asked         EventKind = "asked"     // the receiver was asked what happened; the message is that of the try, or why there is no verdict
 	AttemptFailed EventKind = "attempt_failed"

@@ -24,8 +24,8 @@ type entry struct {
 	Work int64 `cbor:"5,keyasint,omitempty"`
 }
 
-// Record is one fact about a run; exactly one field is set. Keys 17 to 31 are
-// reserved for approvals, decisions, signals, cancelling, saves, child runs,
+// Record is one fact about a run; exactly one field is set. Key 15 is an
+// upgrade's, 16 a tool's in the store; 17 to 31 are reserved for approvals, decisions, signals, cancelling, saves, child runs,
 // compensation and migrations.
 type Record struct {
 	Start   *Start   `cbor:"1,keyasint,omitempty"`
@@ -39,6 +39,7 @@ type Record struct {
 	Park    *Park    `cbor:"9,keyasint,omitempty"`
 	Recover *Recover `cbor:"10,keyasint,omitempty"`
 	Stop    *Stop    `cbor:"11,keyasint,omitempty"`
+	Claim   *Claim   `cbor:"13,keyasint,omitempty"`
 }
 
 // Start begins a run.
@@ -166,6 +167,7 @@ const (
 	ParkQuarantined = "quarantined" // too many recoveries at one position
 	ParkBudget      = "budget"      // a budget of the run is spent
 	ParkDeadline    = "deadline"    // the run's deadline is over
+	ParkOrphan      = "orphan"      // effects of an earlier attempt were not made by the one that ended
 )
 
 // Park leaves memory until a person acts.

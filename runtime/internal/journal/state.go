@@ -3,6 +3,7 @@ package journal
 import (
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/pawl-dev/pawl/host"
@@ -55,16 +56,22 @@ type Step struct {
 	At    time.Time
 	Ended time.Time
 	// Next is when the next attempt is due, in PhaseWaiting.
-	Next   time.Time
-	Calls  []*Call
-	Output *kv.Body
+	Next time.Time
+	// Calls are the line of the last attempt, in order. Before that attempt has
+	// made one of them again it is the line of the attempt before.
+	Calls []*Call
+	// Unclaimed are calls of earlier attempts that are not in the line, the
+	// oldest first.
+	Unclaimed []*Call
+	Output    *kv.Body
 	// Failure is the last failure, if the last attempt failed.
 	Failure *Fail
 }
 
 // Call is one call of a step: what the last attempt that made it knows.
 type Call struct {
-	Attempt    int // the attempt that made it (again)
+	Attempt    int    // the attempt that made it (again), or claimed it
+	Seq        uint64 // number of the entry that holds its intent
 	Grant      string
 	Tool       string
 	Class      host.Class
@@ -83,6 +90,13 @@ type Call struct {
 	// Stale says that the next attempt must make the call again although it
 	// was answered: its step failed as "not ready yet".
 	Stale bool
+	// Claimed says that the attempt did not make the call: an earlier one did.
+	Claimed bool
+	// Borrowed names the run that made the call, if it is another call that had
+	// the same business key.
+	Borrowed string
+
+	line, place int // attempt whose line it was last part of, and its index there
 }
 
 // Status is what the guest was told, if it was told anything.
@@ -103,7 +117,7 @@ func (c *Call) Again(attempt int) bool {
 
 // Written reports whether the call is a completed write.
 func (c *Call) Written() bool {
-	return c.Class != host.Read && c.Receipt != nil && host.Outcome(c.Receipt.Outcome) == host.OutcomeApplied
+	return c.Stands() && host.Outcome(c.Receipt.Outcome) == host.OutcomeApplied
 }
 
 // apply folds one entry into the state. It is the one place where a record
@@ -146,6 +160,8 @@ func (s *State) applyRecord(r *Record, at time.Time) error {
 		return s.park(r.Park)
 	case r.Recover != nil:
 		return s.recovered(r.Recover)
+	case r.Claim != nil:
+		return s.claim(r.Claim)
 	case r.Stop != nil:
 		s.Clean = true
 		return nil
@@ -198,7 +214,7 @@ func (s *State) intent(r *Intent, at time.Time) error {
 		return err
 	}
 	c := &Call{
-		Attempt: r.Attempt, Grant: r.Grant, Tool: r.Tool, Class: host.Class(r.Class), Type: r.Type,
+		Attempt: r.Attempt, Seq: s.Seq, Grant: r.Grant, Tool: r.Tool, Class: host.Class(r.Class), Type: r.Type,
 		Request: r.Request, Occurrence: r.Occurrence, Generation: r.Generation, Charged: r.Charged,
 		Tries: 1, First: at, Last: at,
 	}
@@ -207,23 +223,30 @@ func (s *State) intent(r *Intent, at time.Time) error {
 	}
 	copy(c.Key[:], r.Key)
 	copy(c.Hash[:], r.Hash)
-	if r.Call >= 0 && r.Call < len(st.Calls) && st.Calls[r.Call].Key == c.Key {
-		c.First = st.Calls[r.Call].First // the receiver's memory of the key began there
+	if r.Call >= 0 && r.Call < len(st.Calls) {
+		c.inherit(st.Calls[r.Call])
 	}
 	s.Used.Calls++
 	return st.put(r.Call, c)
 }
 
-// put stores a call at its place: a new one at the end, or a call made again.
+// put stores a call at its place: a new one at the end, or one made again, with
+// which those behind it leave the line.
 func (st *Step) put(index int, c *Call) error {
 	switch {
 	case index == len(st.Calls):
-		st.Calls = append(st.Calls, c)
 	case index >= 0 && index < len(st.Calls) && st.Calls[index].Again(c.Attempt):
-		st.Calls[index] = c
+		if err := st.leave(index+1, c.Attempt); err != nil {
+			return err
+		}
+		st.Calls = st.Calls[:index]
 	default:
 		return fmt.Errorf("call %d recorded out of order", index)
 	}
+	if err := st.resend(c); err != nil {
+		return err
+	}
+	st.Calls = append(st.Calls, c)
 	return nil
 }
 
@@ -272,7 +295,7 @@ func (s *State) refusal(r *Refusal, at time.Time) error {
 		return err
 	}
 	c := &Call{
-		Attempt: r.Attempt, Grant: r.Grant, Tool: r.Tool, Refused: true, First: at, Last: at,
+		Attempt: r.Attempt, Seq: s.Seq, Grant: r.Grant, Tool: r.Tool, Refused: true, First: at, Last: at,
 		Receipt: &Receipt{
 			Step: r.Step, Attempt: r.Attempt, Call: r.Call, Outcome: uint8(host.OutcomeRejected),
 			Status: r.Status, Code: r.Code, Message: r.Message, At: micros(at),
@@ -307,8 +330,16 @@ func (s *State) fail(r *Fail, at time.Time) error {
 
 // forgetReads marks the reads after the last write as to be made again.
 func (st *Step) forgetReads() {
-	for i := len(st.Calls) - 1; i >= 0 && !st.Calls[i].Written(); i-- {
-		st.Calls[i].Stale = st.Calls[i].Class == host.Read
+	var last uint64
+	for _, c := range slices.Backward(st.Calls) {
+		if c.Stands() {
+			last = c.Seq
+			break
+		}
+		c.Stale = c.Class == host.Read
+	}
+	for _, c := range st.Unclaimed {
+		c.Stale = c.Stale || c.Class == host.Read && c.Seq > last
 	}
 }
 
@@ -321,6 +352,9 @@ func (s *State) done(r *Done, at time.Time) error {
 		if c.Receipt == nil {
 			return fmt.Errorf("step %d ended while call %d is open", r.Step, i)
 		}
+	}
+	if orphans := st.Orphans(); len(orphans) > 0 {
+		return fmt.Errorf("step %d ended without %s of attempt %d", r.Step, orphans[0].Tool, orphans[0].Attempt)
 	}
 	st.Phase, st.Ended, st.Output, st.Failure = PhaseCompleted, at, &r.Output, nil
 	s.Current++
