@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/pawl-dev/pawl/host"
@@ -29,6 +30,7 @@ type attempt struct {
 	number int
 	calls  int // made so far in this entry
 	began  time.Time
+	worked atomic.Int64 // by the guest of this entry
 }
 
 // attempt executes the open attempt of the current step and records its end.
@@ -72,10 +74,37 @@ func (a *attempt) enter(ctx context.Context, at time.Time) (*sandbox.Exit, error
 	if err != nil {
 		return nil, err
 	}
-	return module.Enter(ctx, &sandbox.Entry{
+	work, spent, err := a.workLimit()
+	if err != nil {
+		return nil, err
+	}
+	a.run.Meter(&a.worked)
+	exit, err := module.Enter(ctx, &sandbox.Entry{
 		Step: a.step.Name, Input: input, Start: at, Random: a.random,
-		MemoryPages: a.step.Limits.MemoryPages, Call: a.call, Log: a.log,
+		MemoryPages: a.step.Limits.MemoryPages, Work: work, Worked: &a.worked, Call: a.call, Log: a.log,
 	})
+	if trap := new(sandbox.Trap); spent != nil && errors.As(err, &trap) && trap.Code == sandbox.TrapWorkLimit {
+		return nil, spent
+	}
+	return exit, err
+}
+
+// workLimit is what the guest may compute: the step's own limit, or what the
+// run's budget still allows. If that is less, spent is its error: a budget of
+// the run parks, and the step never sees it. Without anything left, err is.
+func (a *attempt) workLimit() (limit int64, spent, err error) {
+	limit = a.step.Limits.Work
+	a.run.Read(func(s *journal.State) {
+		budget, over := s.WorkLimit()
+		switch {
+		case over == nil || limit > 0 && limit <= budget:
+		case budget <= 0: // which would be no limit
+			err = over
+		default:
+			limit, spent = budget, over
+		}
+	})
+	return limit, spent, err
 }
 
 // input is the step's input. What it is made of is recorded, so it is the same

@@ -159,6 +159,9 @@ type Counter struct {
 type Budgets struct {
 	Attempts Counter `json:"attempts"`
 	Calls    Counter `json:"calls"`
+	// Work is what the guests computed, in the units of the sandbox: each
+	// position of an attempt once, however often it was entered.
+	Work Counter `json:"work"`
 	// Recoveries are limited in a row at one journal position (InARow); Used is
 	// the total.
 	Recoveries struct {

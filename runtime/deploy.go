@@ -82,6 +82,10 @@ func checkStep(step *manifest.Step, module *sandbox.Module, d *abi.Description) 
 		return fmt.Errorf("workflow.toml: step %q: limits.memory is %d KiB, and module %s starts with %d KiB; raise the limit",
 			step.Name, limit*64, step.Module, least*64)
 	}
+	if module.Command() && len(step.Tools) > 0 {
+		return fmt.Errorf("workflow.toml: step %q: module %s is a WASI command, which cannot call tools; leave tools out, or export pawl_step (in Go: package steps)",
+			step.Name, step.Module)
+	}
 	if d == nil {
 		return nil // a module need not describe itself
 	}

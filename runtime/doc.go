@@ -67,6 +67,7 @@
 //	attempts    = 12                  # of all steps together; default: no limit
 //	calls       = 60                  # sendings and refused calls; default: no limit
 //	recoveries  = 5                   # in a row at one position; the default
+//	work        = 50_000_000          # what the steps compute; default: no limit
 //	active_time = "10m"               # downtime and waiting do not count; default: no limit
 //	units       = { tokens = 20_000 } # what tools charge, by name; default: no limit
 //
@@ -78,7 +79,8 @@
 //	                                  # step before, or the run's input for the first
 //	output = "schema/draft.json"      # JSON Schema of the output; default: any JSON
 //	retry  = { attempts = 4, backoff = "1s", max_backoff = "1m" }  # default: 1 attempt
-//	limits = { memory = "64MiB", calls = 20 }   # default: 128MiB, no limit of calls
+//	limits = { memory = "64MiB", work = 5_000_000, calls = 20 }  # default: 128MiB, no limit
+//	                                  # of work (function entries and rounds of loops) and calls
 //
 //	[step.tool."llm.complete"]
 //	use = "openai"                    # the operator's tool; default: the same name

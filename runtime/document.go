@@ -92,6 +92,7 @@ func (d *document) budgets() Budgets {
 	b := Budgets{
 		Attempts: counter(int64(l.Attempts), int64(u.Attempts)),
 		Calls:    counter(int64(l.Calls), int64(u.Calls)),
+		Work:     counter(l.Work, u.Work),
 		ActiveMS: counter(l.Active.Milliseconds(), u.Active.Milliseconds()),
 		Units:    map[string]Counter{},
 	}

@@ -125,7 +125,7 @@ func (e *Engine) launch(ctx context.Context, start *journal.Start, input []byte,
 func (w *Workflow) limits(now time.Time) journal.Limits {
 	b := w.manifest.Budget
 	l := journal.Limits{
-		Attempts: b.Attempts, Calls: b.Calls, Recoveries: b.Recoveries, Active: b.Active, Units: maps.Clone(b.Units),
+		Attempts: b.Attempts, Calls: b.Calls, Recoveries: b.Recoveries, Active: b.Active, Work: b.Work, Units: maps.Clone(b.Units),
 	}
 	if d := w.manifest.Deadline; d > 0 {
 		l.Deadline = now.Add(d).UnixMicro()

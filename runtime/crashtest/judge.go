@@ -136,6 +136,7 @@ func (j *judgement) budgets() bool {
 	}
 	exact = j.spent("attempts", got.Attempts.Used, clean.Attempts.Used, 0) && exact
 	exact = j.spent("calls", got.Calls.Used, clean.Calls.Used, j.toll.calls) && exact
+	exact = j.worked(got.Work.Used, clean.Work.Used) && exact
 	for _, unit := range slices.Sorted(maps.Keys(clean.Units)) {
 		exact = j.spent(unit, got.Units[unit].Used, clean.Units[unit].Used, 0) && exact
 	}
@@ -145,6 +146,18 @@ func (j *judgement) budgets() bool {
 		}
 	}
 	return exact
+}
+
+// worked compares the work. A clean run is another run with other random
+// numbers, by which the maps of its guests need a little more or less; a part of
+// a step that is charged twice is far more than that.
+func (j *judgement) worked(got, clean int64) bool {
+	const tolerance = 100 // of the clean run's work, one part in so many
+	if d := got - clean; max(d, -d) <= clean/tolerance {
+		return true
+	}
+	j.wrong("work: %d spent, clean %d", got, clean)
+	return false
 }
 
 func (j *judgement) spent(what string, got, clean, toll int64) bool {

@@ -119,3 +119,14 @@ func TestADocumentThatBreaksItsSchemaIsSeen(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
+
+// Seen red with every difference allowed.
+func TestWorkThatIsChargedTwiceIsSeen(t *testing.T) {
+	t.Parallel()
+	for got, good := range map[int64]bool{1_000_000: true, 1_009_999: true, 990_001: true, 1_050_000: false, 950_000: false, 0: false} {
+		j := &judgement{row: new(Row)}
+		if j.worked(got, 1_000_000) != good || j.row.OK() != good {
+			t.Errorf("%d of work against 1000000: %+v", got, j.row.Mismatches)
+		}
+	}
+}

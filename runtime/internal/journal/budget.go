@@ -17,6 +17,7 @@ const (
 	BudgetCalls        = "calls"
 	BudgetRecoveries   = "recoveries"
 	BudgetActive       = "active_time"
+	BudgetWork         = "work"
 	BudgetDeadline     = "deadline"
 )
 
@@ -31,6 +32,8 @@ type Limits struct {
 	Units      map[string]int64 `cbor:"5,keyasint,omitempty"`
 	// Deadline is absolute, in microseconds since the epoch.
 	Deadline int64 `cbor:"6,keyasint,omitempty"`
+	// Work is what the guests may compute, in the units of the sandbox.
+	Work int64 `cbor:"7,keyasint,omitempty"`
 }
 
 // Used is what a run has spent.
@@ -40,6 +43,9 @@ type Used struct {
 	Recoveries, InARow int
 	Active             time.Duration
 	Units              map[string]int64
+	// Work is what the guests have computed: each position of an attempt once,
+	// however often it was entered.
+	Work int64
 }
 
 // BudgetError is returned when a budget of a run does not allow what comes
@@ -60,7 +66,7 @@ func (e *BudgetError) Error() string {
 // Is reports whether target is [ErrBudgetSpent].
 func (e *BudgetError) Is(target error) bool { return target == ErrBudgetSpent }
 
-func counted(name string, limit, used int) error {
+func counted[N int | int64](name string, limit, used N) error {
 	return &BudgetError{Budget: name, Limit: fmt.Sprint(limit), Used: fmt.Sprint(used)}
 }
 
@@ -72,6 +78,9 @@ func (s *State) allowCall(units []string, now time.Time) error {
 	}
 	if l.Calls > 0 && s.Used.Calls >= l.Calls {
 		return counted(BudgetCalls, l.Calls, s.Used.Calls)
+	}
+	if err := s.allowWork(); err != nil {
+		return err
 	}
 	units = append([]string(nil), units...)
 	sort.Strings(units)
@@ -95,7 +104,7 @@ func (s *State) AllowAttempt(step, stepLimit int, now time.Time) error {
 	if l := s.Start.Limits.Attempts; l > 0 && s.Used.Attempts >= l {
 		return counted(BudgetAttempts, l, s.Used.Attempts)
 	}
-	return nil
+	return s.allowWork()
 }
 
 // allowRecovery reports whether the attempt may be entered once more at the

@@ -20,7 +20,7 @@ type entry struct {
 	Active  int64    `cbor:"3,keyasint,omitempty"`
 	Records []Record `cbor:"4,keyasint"`
 	// Work is how much the open attempt has computed beyond what was recorded
-	// of it before.
+	// of it before, at the moment of the entry.
 	Work int64 `cbor:"5,keyasint,omitempty"`
 }
 

@@ -3,13 +3,14 @@ package journal
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/pawl-dev/pawl/host"
 	"github.com/pawl-dev/pawl/kv"
 )
 
-// arrears is how long active time may go unrecorded.
+// arrears is how long active time and work may go unrecorded.
 const arrears = 10 * time.Second
 
 // Run is the owner's handle of a run: the only way to write its records. Its
@@ -33,6 +34,7 @@ type Run struct {
 	// since is when the active time was last recorded; zero while it stands.
 	since time.Time
 	tick  *time.Timer
+	meter *atomic.Int64 // of the open attempt; nil while no guest computes
 }
 
 func (b *Book) newRun(id string, chain *kv.Chain, state *State, observe Observer) *Run {
@@ -126,6 +128,7 @@ func (r *Run) append(with *kv.Batch, durable []Event, records ...Record) (*barri
 		r.since = now
 		r.tick.Reset(arrears)
 	}
+	e.Work = r.unrecorded()
 	data := encode(e)
 	if err := fits(data, with); err != nil {
 		return nil, err
@@ -134,6 +137,7 @@ func (r *Run) append(with *kv.Batch, durable []Event, records ...Record) (*barri
 	if err := r.state.apply(seq, e); err != nil {
 		return nil, &UndecodableError{Run: r.id, Key: string(runPrefix(r.id)), Err: err} // a bug: never written
 	}
+	r.unmeter(records)
 	b := &barrier{pending: r.chain.Append(data, r.list(with))}
 	if r.notices != nil {
 		for i := range durable {
@@ -167,7 +171,8 @@ func (r *Run) StartClock() {
 	r.tick = time.AfterFunc(arrears, r.bookTime)
 }
 
-// bookTime records active time in arrears while nothing else is recorded.
+// bookTime records active time and work in arrears while nothing else is
+// recorded.
 func (r *Run) bookTime() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

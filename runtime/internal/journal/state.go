@@ -45,6 +45,7 @@ type State struct {
 	FailedCall *Call
 
 	recoveredAt [3]int // step, attempt and position of the last recovery
+	worked      int64  // what is recorded of the work of the open attempt
 }
 
 // Step is a step of a run.
@@ -126,6 +127,7 @@ func (s *State) apply(seq uint64, e *entry) error {
 	at := fromMicros(e.At)
 	s.Seq, s.Updated = seq, at
 	s.Used.Active += time.Duration(e.Active) * time.Microsecond
+	s.work(e.Work) // before the records, which may end the attempt
 	for i := range e.Records {
 		if err := s.applyRecord(&e.Records[i], at); err != nil {
 			return err
@@ -194,6 +196,7 @@ func (s *State) begin(r *Begin, at time.Time) error {
 	}
 	st.Attempts, st.Phase, st.Next = r.Attempt, PhaseOpen, time.Time{}
 	s.Used.Attempts++
+	s.worked = 0
 	s.Phase, s.Park, s.Clean = PhaseOpen, nil, false
 	return nil
 }

@@ -106,6 +106,7 @@ func (l *loader) budget() Budget {
 	l.positive(at.Add("calls"), int64(b.Calls))
 	l.positive(at.Add("recoveries"), int64(b.Recoveries))
 	l.positive(at.Add("active_time"), int64(b.ActiveTime))
+	l.positive(at.Add("work"), b.Work)
 	for _, unit := range slices.Sorted(maps.Keys(b.Units)) {
 		p := at.Add("units", unit)
 		l.name(p, unit, "the unit")
@@ -113,7 +114,7 @@ func (l *loader) budget() Budget {
 			l.fail(p, "%s must not be negative", unit)
 		}
 	}
-	out := Budget{Attempts: b.Attempts, Calls: b.Calls, Recoveries: b.Recoveries, Active: time.Duration(b.ActiveTime), Units: b.Units}
+	out := Budget{Attempts: b.Attempts, Calls: b.Calls, Recoveries: b.Recoveries, Active: time.Duration(b.ActiveTime), Work: b.Work, Units: b.Units}
 	if out.Recoveries == 0 {
 		out.Recoveries = DefaultRecoveries
 	}
@@ -169,10 +170,11 @@ func (l *loader) limits(at tomlfile.Path, t limitsTable) Limits {
 	at = at.Add("limits")
 	l.positive(at.Add("calls"), int64(t.Calls))
 	l.positive(at.Add("memory"), int64(t.Memory))
+	l.positive(at.Add("work"), t.Work)
 	if t.Memory%pageSize != 0 || t.Memory > 4<<30 {
 		l.fail(at.Add("memory"), "memory is a multiple of 64KiB up to 4GiB")
 	}
-	return Limits{MemoryPages: uint32(t.Memory / pageSize), Calls: t.Calls}
+	return Limits{MemoryPages: uint32(t.Memory / pageSize), Calls: t.Calls, Work: t.Work}
 }
 
 func (l *loader) grants(at tomlfile.Path, t stepTable) []Grant {

@@ -31,6 +31,7 @@ on_failure = "hold"                        # hold (default) | compensate
 attempts    = 12
 calls       = 60
 recoveries  = 5                            # in a row at one journal position; the total is shown, not limited
+work        = 50_000_000                   # counted inside guests
 active_time = "10m"                        # downtime and parked time do not count
 units       = { tokens = 20_000, eur_cent = 50_000 }
 
@@ -51,7 +52,7 @@ module = "refund.wasm"
 tools  = ["llm.complete", "tickets.note"]
 with   = { ticket = "input", order = "steps.lookup" }
 retry  = { attempts = 4, backoff = "1s", max_backoff = "1m" }
-limits = { memory = "64MiB", calls = 20 }
+limits = { memory = "64MiB", work = 5_000_000, calls = 20 }
 
 [[step]]
 name   = "send"
@@ -107,14 +108,14 @@ func TestLoadTheExampleOfTheFormat(t *testing.T) {
 			"draft", "refund.wasm",
 			[]manifest.Grant{{"llm.complete", "llm.complete"}, {"tickets.note", "tickets.note"}},
 			manifest.Retry{Attempts: 4, Backoff: time.Second, MaxBackoff: time.Minute},
-			manifest.Limits{MemoryPages: 1024, Calls: 20},
+			manifest.Limits{MemoryPages: 1024, Work: 5_000_000, Calls: 20},
 		},
 		{"send", "refund.wasm", []manifest.Grant{{"pay.refund", "payments-eu"}, {"mail.send", "mail.send"}}, once, manifest.Limits{}},
 	}
 	if d := cmp.Diff(want, steps); d != "" {
 		t.Errorf("steps (-want +got):\n%s", d)
 	}
-	budget := manifest.Budget{Attempts: 12, Calls: 60, Recoveries: 5, Active: 10 * time.Minute, Units: map[string]int64{"tokens": 20000, "eur_cent": 50000}}
+	budget := manifest.Budget{Attempts: 12, Calls: 60, Recoveries: 5, Active: 10 * time.Minute, Work: 50_000_000, Units: map[string]int64{"tokens": 20000, "eur_cent": 50000}}
 	if d := cmp.Diff(budget, w.Budget); d != "" {
 		t.Errorf("budget (-want +got):\n%s", d)
 	}
@@ -155,8 +156,9 @@ func TestLoadRefusesWhatIsNotThereYet(t *testing.T) {
 		{"needs", smallest + "needs = ['a']", `workflow.toml:8:1: needs: steps run one after the other`},
 		{"each", smallest + "each = 'input.items'", `workflow.toml:8:1: each: a step for each item does not exist yet; remove it`},
 		{"when", smallest + "when = 'true'", `workflow.toml:8:1: when: conditions on steps do not exist yet; remove it`},
-		{"work of the run", smallest + "[budget]\nwork = 50_000_000", `workflow.toml:9:1: work: the work of guests is not counted yet; remove it`},
-		{"work of a step", smallest + "limits = { work = 5_000_000 }", `workflow.toml:8:12: work: the work of guests is not counted yet; remove it`},
+		{"no work of the run", smallest + "[budget]\nwork = 0", `workflow.toml:9:1: work must be above 0`},
+		{"less than no work of a step", smallest + "limits = { work = -5 }", `workflow.toml:8:12: work must be above 0`},
+		{"work as a text", smallest + "[budget]\nwork = \"5M\"", `workflow.toml:9:1: work`},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()

@@ -44,10 +44,11 @@ type Retry struct {
 }
 
 // Limits bound one execution of a step. 0 means the runtime's default for the
-// memory, and no limit of calls.
+// memory, and no limit of calls and of work.
 type Limits struct {
 	MemoryPages uint32 // of 64 KiB
 	Calls       int
+	Work        int64 // in the units of the sandbox
 }
 
 // field is one field of `with`.

@@ -27,7 +27,7 @@ type budgetTable struct {
 	Recoveries int               `toml:"recoveries"`
 	ActiveTime tomlfile.Duration `toml:"active_time"`
 	Units      map[string]int64  `toml:"units"`
-	Work       any               `toml:"work" notyet:"the work of guests is not counted yet; remove it"`
+	Work       int64             `toml:"work"`
 }
 
 type stepTable struct {
@@ -53,7 +53,7 @@ type retryTable struct {
 type limitsTable struct {
 	Memory tomlfile.Size `toml:"memory"`
 	Calls  int           `toml:"calls"`
-	Work   any           `toml:"work" notyet:"the work of guests is not counted yet; remove it"`
+	Work   int64         `toml:"work"`
 }
 
 type toolTable struct {

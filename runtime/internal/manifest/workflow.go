@@ -46,6 +46,8 @@ type Budget struct {
 	Recoveries int
 	// Active is the time in which the run neither waits nor lies still.
 	Active time.Duration
+	// Work is what the steps may compute, in the units of the sandbox.
+	Work int64
 	// Units has the limits of named units; one that is not there has none.
 	Units map[string]int64
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/pawl-dev/pawl/host/abi"
+	"github.com/pawl-dev/pawl/runtime/internal/wasm"
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
 )
@@ -24,21 +25,19 @@ var shapes = []struct {
 	{abi.ExportStep, []api.ValueType{api.ValueTypeI32}, []api.ValueType{api.ValueTypeI32}, "(i32) -> i32"},
 	{abi.ExportDescribe, []api.ValueType{api.ValueTypeI32}, []api.ValueType{api.ValueTypeI32}, "(i32) -> i32"},
 	{exportInitialize, nil, nil, "() -> ()"},
+	{exportCommand, nil, nil, "() -> ()"},
 }
 
 // checkImports refuses what the engine does not offer, before anything is
 // compiled.
-func checkImports(file *wasmFile, e *engine) error {
-	if file.shared {
-		return &ModuleError{ModuleThreads, "it shares its memory between threads; threads are off: build it without them"}
-	}
-	for _, i := range file.imports {
-		functions, known := e.offers[i.module]
-		_, offered := functions[i.name]
+func checkImports(file *wasm.Module, e *engine) error {
+	for _, i := range file.Imports {
+		functions, known := e.offers[i.Module]
+		_, offered := functions[i.Name]
 		switch {
-		case i.kind == kindFunction && offered:
-		case i.kind == kindFunction && known:
-			return &ModuleError{ModuleUnknownImport, fmt.Sprintf("it imports %s; %s has no such function", i, i.module)}
+		case i.Kind == wasm.KindFunction && offered:
+		case i.Kind == wasm.KindFunction && known:
+			return &ModuleError{ModuleUnknownImport, fmt.Sprintf("it imports %s; %s has no such function", i, i.Module)}
 		default:
 			return &ModuleError{ModuleUnknownImport, fmt.Sprintf("it imports %s; a module may import functions of %s and wasi_snapshot_preview1 only", i, abi.Module)}
 		}
@@ -46,14 +45,12 @@ func checkImports(file *wasmFile, e *engine) error {
 	return nil
 }
 
-// checkFunctions refuses a module that cannot be entered as package abi says.
+// checkFunctions refuses a module that cannot be entered as package abi says,
+// and as no WASI command either.
 func checkFunctions(m wazero.CompiledModule, e *engine) error {
 	exports := m.ExportedFunctions()
-	if _, ok := exports[abi.ExportStep]; !ok {
-		if _, ok := exports[exportCommand]; ok {
-			return &ModuleError{ModuleCommand, "it is a WASI command (_start); commands cannot be steps yet. Export " + abi.ExportStep + " (in Go: package steps and -buildmode=c-shared)"}
-		}
-		return &ModuleError{ModuleNoStep, "it does not export " + abi.ExportStep + ", so it has no steps (in Go: package steps and -buildmode=c-shared)"}
+	if _, ok := exports[abi.ExportStep]; !ok && !isCommand(m) {
+		return &ModuleError{ModuleNoStep, "it exports neither " + abi.ExportStep + " nor _start, so it has no steps (in Go: package steps and -buildmode=c-shared)"}
 	}
 	if _, ok := m.ExportedMemories()[exportMemory]; !ok {
 		return &ModuleError{ModuleNoMemory, `it exports no memory named "memory"`}
@@ -66,6 +63,12 @@ func checkFunctions(m wazero.CompiledModule, e *engine) error {
 	}
 	for _, f := range m.ImportedFunctions() {
 		module, name, _ := f.Import()
+		if module == workModule {
+			continue // ours
+		}
+		if module == abi.Module && isCommand(m) {
+			return &ModuleError{ModuleCommand, fmt.Sprintf("it is a WASI command (_start), which cannot call, and imports %s; to call tools, export %s instead (in Go: package steps and -buildmode=c-shared)", module, abi.ExportStep)}
+		}
 		if want := e.offers[module][name]; !hasShape(f, want.ParamTypes(), want.ResultTypes()) {
 			return &ModuleError{ModuleUnknownImport, fmt.Sprintf("it imports function %q %q with other parameters or results than that function has", module, name)}
 		}
@@ -75,4 +78,12 @@ func checkFunctions(m wazero.CompiledModule, e *engine) error {
 
 func hasShape(f api.FunctionDefinition, params, results []api.ValueType) bool {
 	return slices.Equal(f.ParamTypes(), params) && slices.Equal(f.ResultTypes(), results)
+}
+
+// isCommand reports whether the module is a program instead of a step module.
+func isCommand(m wazero.CompiledModule) bool {
+	exports := m.ExportedFunctions()
+	_, step := exports[abi.ExportStep]
+	_, command := exports[exportCommand]
+	return command && !step
 }

@@ -22,7 +22,11 @@ type engine struct {
 // engine returns the engine for a limit of pages.
 func (s *Sandbox) engine(ctx context.Context, pages uint32) (*engine, error) {
 	return s.engines.get(ctx, pages, func() (*engine, error) {
-		e, err := newEngine(context.WithoutCancel(ctx), s.cache, pages)
+		config := wazero.NewRuntimeConfig()
+		if s.interpret {
+			config = wazero.NewRuntimeConfigInterpreter()
+		}
+		e, err := newEngine(context.WithoutCancel(ctx), config.WithCompilationCache(s.cache).WithMemoryLimitPages(pages))
 		if err != nil {
 			return nil, fmt.Errorf("sandbox: preparing a runtime: %w", err)
 		}
@@ -30,16 +34,11 @@ func (s *Sandbox) engine(ctx context.Context, pages uint32) (*engine, error) {
 	})
 }
 
-func newEngine(ctx context.Context, cache wazero.CompilationCache, pages uint32) (*engine, error) {
+func newEngine(ctx context.Context, config wazero.RuntimeConfig) (*engine, error) {
 	e := &engine{
-		runtime: wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfig().
+		runtime: wazero.NewRuntimeWithConfig(ctx, config.
 			WithCoreFeatures(api.CoreFeaturesV2).
-			WithCompilationCache(cache).
-			WithMemoryLimitPages(pages).
-			WithDebugInfoEnabled(false).
-			// Until work is counted, this is how a computing guest is stopped:
-			// by the context of its own entry, from inside.
-			WithCloseOnContextDone(true)),
+			WithDebugInfoEnabled(false)),
 		offers: make(map[string]map[string]api.FunctionDefinition),
 	}
 	wasi, err := wasi_snapshot_preview1.NewBuilder(e.runtime).Compile(ctx)
@@ -53,7 +52,11 @@ func newEngine(ctx context.Context, cache wazero.CompilationCache, pages uint32)
 	if err != nil {
 		return nil, err
 	}
-	return e, e.offer(ctx, abi.Module, pawl)
+	if err := e.offer(ctx, abi.Module, pawl); err != nil {
+		return nil, err
+	}
+	_, err = lookModule(e.runtime.NewHostModuleBuilder(workModule)).Instantiate(ctx)
+	return e, err
 }
 
 // offer lets guests import what the host module exports.

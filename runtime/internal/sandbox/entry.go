@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/pawl-dev/pawl/host/abi"
@@ -12,7 +13,8 @@ import (
 
 // Entry is one execution of a step by a guest.
 type Entry struct {
-	// Step is the step's name, Input its input as JSON.
+	// Step is the step's name, Input its input as JSON. A WASI command is not
+	// told the name.
 	Step  string
 	Input []byte
 	// Start is where the guest's wall clock begins.
@@ -24,6 +26,15 @@ type Entry struct {
 	// MemoryPages limits the guest's memory, in pages of 64 KiB. Defaults to
 	// DefaultMemoryPages.
 	MemoryPages uint32
+	// Work limits what the guest may compute, its initialising included, in
+	// units of work: a function's entry or a loop's head costs 1, and more where
+	// much code follows; so does each 256 bytes of a bulk operation. Defaults to
+	// no limit.
+	Work int64
+	// Worked holds what the guest has computed since it was entered: exactly
+	// while Call is called and when Enter has returned, about a millisecond late
+	// in between. Defaults to nobody being told.
+	Worked *atomic.Int64
 	// Call carries out a call; the guest waits. An error ends the guest
 	// cleanly, and Enter returns it. It must return soon after ctx ends.
 	// Required.
@@ -76,12 +87,16 @@ func (m *Module) Enter(ctx context.Context, e *Entry) (*Exit, error) {
 		return nil, err
 	}
 	in := newInstance(stepping, e)
-	if in.pending, err = abi.AppendFrame(nil, abi.InputHead{Step: e.Step}, e.Input); err != nil {
-		return nil, err
-	}
 	pages := e.MemoryPages
 	if pages == 0 {
 		pages = DefaultMemoryPages
+	}
+	if m.command {
+		in.command = true
+		return m.enter(ctx, in, pages, exportCommand)
+	}
+	if in.pending, err = abi.AppendFrame(nil, abi.InputHead{Step: e.Step}, e.Input); err != nil {
+		return nil, err
 	}
 	return m.enter(ctx, in, pages, abi.ExportStep)
 }
@@ -90,6 +105,8 @@ func (e *Entry) check() error {
 	switch {
 	case e.Random == nil || e.Call == nil:
 		return errors.New("sandbox: an entry needs Random and Call")
+	case e.Work < 0:
+		return fmt.Errorf("sandbox: a limit of %d units of work", e.Work)
 	case e.MemoryPages > MaxMemoryPages:
 		return fmt.Errorf("sandbox: a limit of %d pages; there are only %d", e.MemoryPages, MaxMemoryPages)
 	case len(e.Input) > MaxPayload:
@@ -108,6 +125,11 @@ func (m *Module) enter(ctx context.Context, in *instance, pages uint32, export s
 	if ctx.Err() != nil {
 		return nil, ended(ctx)
 	}
+	in.pass.gate = m.sandbox.gate
+	if err := in.pass.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer in.pass.leave()
 	var code uint32
 	err = protect(func() (err error) { // wazero too may have bugs
 		code, err = in.run(context.WithValue(ctx, instanceKey{}, in), e.runtime, compiled, export)

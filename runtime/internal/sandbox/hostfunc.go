@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"time"
 
 	"github.com/pawl-dev/pawl/host/abi"
 	"github.com/tetratelabs/wazero"
@@ -19,25 +20,36 @@ func hostModule(b wazero.HostModuleBuilder) wazero.HostModuleBuilder {
 		b.NewFunctionBuilder().WithGoModuleFunction(f, params, results).Export(name)
 	}
 	// Arguments come with garbage in their upper halves: each is decoded.
-	add(abi.FuncCall, func(ctx context.Context, in *instance, memory api.Memory, stack []uint64) (err error) {
-		stack[0], err = in.call(ctx, memory,
+	add(abi.FuncCall, func(ctx context.Context, in *instance, module api.Module, stack []uint64) (err error) {
+		stack[0], err = in.call(ctx, module.Memory(),
 			span{api.DecodeU32(stack[0]), api.DecodeU32(stack[1])},
 			span{api.DecodeU32(stack[2]), api.DecodeU32(stack[3])})
 		return err
 	}, []api.ValueType{i32, i32, i32, i32}, []api.ValueType{i64})
-	add(abi.FuncTake, func(_ context.Context, in *instance, memory api.Memory, stack []uint64) error {
-		n, err := in.take(memory, span{api.DecodeU32(stack[0]), api.DecodeU32(stack[1])})
+	add(abi.FuncTake, func(_ context.Context, in *instance, module api.Module, stack []uint64) error {
+		n, err := in.take(module.Memory(), span{api.DecodeU32(stack[0]), api.DecodeU32(stack[1])})
 		stack[0] = api.EncodeI32(n)
 		return err
 	}, []api.ValueType{i32, i32}, []api.ValueType{i32})
-	add(abi.FuncPut, func(_ context.Context, in *instance, memory api.Memory, stack []uint64) error {
-		return in.put(memory, abi.PutKind(api.DecodeU32(stack[0])), span{api.DecodeU32(stack[1]), api.DecodeU32(stack[2])})
+	add(abi.FuncPut, func(_ context.Context, in *instance, module api.Module, stack []uint64) error {
+		return in.put(module.Memory(), abi.PutKind(api.DecodeU32(stack[0])), span{api.DecodeU32(stack[1]), api.DecodeU32(stack[2])})
 	}, []api.ValueType{i32, i32, i32}, nil)
 	return b
 }
 
+// lookModule adds what a guest calls whose counter is below zero.
+func lookModule(b wazero.HostModuleBuilder) wazero.HostModuleBuilder {
+	look := func(ctx context.Context, in *instance, module api.Module, stack []uint64) error {
+		granted, err := in.look(ctx, module)
+		stack[0] = api.EncodeI64(granted)
+		return err
+	}
+	return b.NewFunctionBuilder().
+		WithGoModuleFunction(hostFunc(look), nil, []api.ValueType{api.ValueTypeI64}).Export(workImport)
+}
+
 // hostFunc is a host function; its error ends the guest.
-type hostFunc func(ctx context.Context, in *instance, memory api.Memory, stack []uint64) error
+type hostFunc func(ctx context.Context, in *instance, module api.Module, stack []uint64) error
 
 // Call implements api.GoModuleFunction.
 func (f hostFunc) Call(ctx context.Context, module api.Module, stack []uint64) {
@@ -46,7 +58,7 @@ func (f hostFunc) Call(ctx context.Context, module api.Module, stack []uint64) {
 		if ctx.Err() != nil { // a guest of few loops would notice late
 			return ended(ctx)
 		}
-		return f(ctx, in, module.Memory(), stack)
+		return f(ctx, in, module, stack)
 	})
 }
 
@@ -69,7 +81,7 @@ func (in *instance) call(ctx context.Context, memory api.Memory, tool, request s
 	if err != nil {
 		return 0, err
 	}
-	reply, err := in.entry.Call(ctx, r)
+	reply, err := in.outside(ctx, r)
 	if err != nil {
 		return 0, err
 	}
@@ -83,6 +95,23 @@ func (in *instance) call(ctx context.Context, memory api.Memory, tool, request s
 	in.random.rekey(in.calls)
 	in.clock.jump(reply.At)
 	return uint64(reply.Status)<<32 | uint64(len(in.pending)), nil
+}
+
+// outside lets the caller carry out the call. Meanwhile the guest does not
+// execute: it keeps no place, and the time is not that of its work.
+func (in *instance) outside(ctx context.Context, r *Request) (*Reply, error) {
+	in.work.report()
+	in.pass.leave()
+	left := time.Now()
+	reply, err := in.entry.Call(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	if err := in.pass.enter(ctx); err != nil {
+		return nil, err
+	}
+	in.work.since = in.work.since.Add(in.pass.since.Sub(left))
+	return reply, nil
 }
 
 // request reads a call out of the guest's memory, which it does not alias.

@@ -1,9 +1,11 @@
 package sandbox
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"runtime/debug"
 
 	"github.com/pawl-dev/pawl/host/abi"
@@ -32,6 +34,10 @@ type instance struct {
 	log     guestLog
 	pending []byte // the pending slot: the input, then each call's result
 	calls   int    // completed
+	work    work
+	pass    pass
+	command bool   // a WASI command: input on stdin, output on stdout
+	stdout  []byte // of a command
 
 	output  []byte // not nil once put
 	failure *abi.Failure
@@ -43,13 +49,14 @@ type instance struct {
 type instanceKey struct{}
 
 func newInstance(target phase, e *Entry) *instance {
-	in := &instance{entry: e, target: target, clock: newClock(e.Start), log: guestLog{sink: e.Log}}
+	in := &instance{entry: e, target: target, clock: newClock(e.Start), log: guestLog{sink: e.Log}, work: newWork(e.Work, e.Worked)}
 	in.random = random{key: e.Random, index: -1}
 	return in
 }
 
 // run executes the guest from its instantiation to the end of the export.
 func (in *instance) run(ctx context.Context, runtime wazero.Runtime, compiled wazero.CompiledModule, export string) (code uint32, err error) {
+	defer in.work.report() // after a trap, and of a start function, too
 	module, err := runtime.InstantiateModule(ctx, compiled, in.config(ctx))
 	if err != nil {
 		return 0, err
@@ -62,6 +69,9 @@ func (in *instance) run(ctx context.Context, runtime wazero.Runtime, compiled wa
 	}
 	in.phase = in.target
 	in.random.rekey(0)
+	if in.command {
+		return 0, in.runCommand(ctx, module.ExportedFunction(export))
+	}
 	results, err := module.ExportedFunction(export).Call(ctx, uint64(len(in.pending)))
 	if err != nil {
 		return 0, err
@@ -72,16 +82,20 @@ func (in *instance) run(ctx context.Context, runtime wazero.Runtime, compiled wa
 // config is the guest's WASI. wazero gives its streams no context, and one call
 // of a guest may write or read often: each looks at ctx.
 func (in *instance) config(ctx context.Context) wazero.ModuleConfig {
-	guarded := func(f func(p []byte)) stream {
+	guarded := func(f func(p []byte) error) stream {
 		return func(p []byte) {
 			in.guard(func() error {
 				if ctx.Err() != nil {
 					return ended(ctx)
 				}
-				f(p)
-				return nil
+				return f(p)
 			})
 		}
+	}
+	var stdin io.Reader
+	stdout := in.log.stdout
+	if in.command {
+		stdin, stdout = bytes.NewReader(in.entry.Input), in.collect
 	}
 	return wazero.NewModuleConfig().
 		WithName("").         // instances have no name, so that there can be many
@@ -91,7 +105,8 @@ func (in *instance) config(ctx context.Context) wazero.ModuleConfig {
 		WithNanosleep(in.clock.sleep).
 		WithOsyield(func() {}).
 		WithRandSource(guarded(in.random.read)).
-		WithStdout(guarded(in.log.stdout)).
+		WithStdin(stdin).
+		WithStdout(guarded(stdout)).
 		WithStderr(guarded(in.log.stderr))
 }
 
@@ -143,8 +158,6 @@ func (in *instance) verdict(ctx context.Context, code uint32, err error) error {
 			return fmt.Errorf("%w: %w", ended(ctx), in.stop)
 		}
 		return in.stop
-	case err != nil && ctx.Err() != nil && stoppedByContext(err):
-		return ended(ctx)
 	case err != nil:
 		return in.withStderr(trapOf(err, in.log.tail.headline))
 	}
@@ -152,12 +165,6 @@ func (in *instance) verdict(ctx context.Context, code uint32, err error) error {
 		return in.withStderr(trap)
 	}
 	return nil
-}
-
-func stoppedByContext(err error) bool {
-	var exit *sys.ExitError
-	return errors.As(err, &exit) &&
-		(exit.ExitCode() == sys.ExitCodeContextCanceled || exit.ExitCode() == sys.ExitCodeDeadlineExceeded)
 }
 
 // checkLeaving compares what the guest returned with what it put.

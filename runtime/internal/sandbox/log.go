@@ -15,12 +15,14 @@ type guestLog struct {
 	tail     tail
 }
 
-func (l *guestLog) stdout(p []byte) {
+func (l *guestLog) stdout(p []byte) error {
 	l.bounded(p, func(p []byte) { l.out.write(p, func(line []byte) { l.line(slog.LevelInfo, line) }) })
+	return nil
 }
 
-func (l *guestLog) stderr(p []byte) {
+func (l *guestLog) stderr(p []byte) error {
 	l.bounded(p, func(p []byte) { l.err.write(p, l.stderrLine) })
+	return nil
 }
 
 // bounded hands on as much of what is logged at once as an entry may log: a

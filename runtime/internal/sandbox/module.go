@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/pawl-dev/pawl/host/abi"
@@ -19,9 +20,11 @@ import (
 type Module struct {
 	sandbox  *Sandbox
 	digest   string
-	wasm     []byte
-	file     *wasmFile
-	describe bool // it exports abi.ExportDescribe
+	code     []byte // what is compiled: the author's module, rewritten
+	minPages uint32 // of memory at the start
+	section  []byte // the custom section that describes it; nil for none
+	command  bool   // it is a WASI command
+	describe bool   // it exports abi.ExportDescribe
 	compiled memo[uint32, wazero.CompiledModule]
 }
 
@@ -51,32 +54,55 @@ func (s *Sandbox) load(ctx context.Context, digest string, wasm []byte) (*Module
 	if got := "sha256:" + hex.EncodeToString(sum[:]); got != digest {
 		return nil, &ModuleError{ModuleDigest, fmt.Sprintf("its bytes have the digest %s, not %s", got, digest)}
 	}
-	file, err := parseWasm(wasm, abi.DescribeSection)
+	file, err := parse(wasm)
 	if err != nil {
 		return nil, err
 	}
-	m := &Module{sandbox: s, digest: digest, wasm: file.code, file: file}
-	file.code = nil
-	if file.minPages > MaxMemoryPages {
+	m := &Module{sandbox: s, digest: digest}
+	if len(file.Memories) > 0 {
+		m.minPages = file.Memories[0].Min
+	}
+	if m.minPages > MaxMemoryPages {
 		return nil, m.tooMuchMemory(MaxMemoryPages)
 	}
-	_, compiled, err := m.ready(ctx, max(DefaultMemoryPages, file.minPages))
+	if section, ok := file.Custom(abi.DescribeSection); ok {
+		m.section = slices.Concat([]byte{}, section) // the bytes around it may go
+	}
+	pages := max(DefaultMemoryPages, m.minPages)
+	e, err := s.engine(ctx, pages)
 	if err != nil {
 		return nil, err
 	}
-	_, m.describe = compiled.ExportedFunctions()[abi.ExportDescribe]
+	if err := checkImports(file, e); err != nil {
+		return nil, err
+	}
+	if m.code, err = rewrite(file); err != nil {
+		return nil, err
+	}
+	_, compiled, err := m.ready(ctx, pages)
+	if err != nil {
+		return nil, err
+	}
+	m.command = isCommand(compiled)
+	if !m.command {
+		_, m.describe = compiled.ExportedFunctions()[abi.ExportDescribe]
+	}
 	return m, nil
 }
 
+// Command reports whether the module is a WASI command: it has one step, of any
+// name, which cannot call.
+func (m *Module) Command() bool { return m.command }
+
 // MinMemoryPages returns how many pages of memory, 64 KiB each, the module
 // starts with. An entry with a lower limit cannot succeed.
-func (m *Module) MinMemoryPages() uint32 { return m.file.minPages }
+func (m *Module) MinMemoryPages() uint32 { return m.minPages }
 
 // ready returns the engine for a memory limit and the module compiled for it.
 // The machine code is made once; what is repeated for another limit is reading
 // the module.
 func (m *Module) ready(ctx context.Context, pages uint32) (*engine, wazero.CompiledModule, error) {
-	if m.file.minPages > pages {
+	if m.minPages > pages {
 		return nil, nil, m.tooMuchMemory(pages)
 	}
 	e, err := m.sandbox.engine(ctx, pages)
@@ -84,11 +110,8 @@ func (m *Module) ready(ctx context.Context, pages uint32) (*engine, wazero.Compi
 		return nil, nil, err
 	}
 	compiled, err := m.compiled.get(ctx, pages, func() (wazero.CompiledModule, error) {
-		if err := checkImports(m.file, e); err != nil {
-			return nil, err
-		}
 		begun := time.Now()
-		compiled, err := m.sandbox.compile(context.WithoutCancel(ctx), e, m.wasm)
+		compiled, err := m.sandbox.compile(context.WithoutCancel(ctx), e, m.code)
 		if err != nil {
 			return nil, err
 		}
@@ -123,7 +146,7 @@ func (s *Sandbox) compile(ctx context.Context, e *engine, wasm []byte) (wazero.C
 }
 
 func (m *Module) tooMuchMemory(pages uint32) error {
-	return &ModuleError{ModuleMemory, fmt.Sprintf("it starts with %d pages of memory (64 KiB each) and the limit is %d; raise the step's limit or build a smaller module", m.file.minPages, pages)}
+	return &ModuleError{ModuleMemory, fmt.Sprintf("it starts with %d pages of memory (64 KiB each) and the limit is %d; raise the step's limit or build a smaller module", m.minPages, pages)}
 }
 
 // Describe returns what the module says of itself: what the custom section
@@ -131,7 +154,7 @@ func (m *Module) tooMuchMemory(pages uint32) error {
 // *ModuleError if that cannot be read or takes longer than [DescribeLimit],
 // else as that of [Module.Enter].
 func (m *Module) Describe(ctx context.Context) (*abi.Description, error) {
-	text := m.file.description
+	text := m.section
 	if text == nil {
 		if !m.describe {
 			return nil, nil
@@ -170,7 +193,7 @@ func (m *Module) describeItself(ctx context.Context) ([]byte, error) {
 	})
 	limited, cancel := context.WithTimeoutCause(ctx, m.sandbox.describeLimit, errDescribeSlow)
 	defer cancel()
-	exit, err := m.enter(limited, in, max(DefaultMemoryPages, m.file.minPages), abi.ExportDescribe)
+	exit, err := m.enter(limited, in, max(DefaultMemoryPages, m.minPages), abi.ExportDescribe)
 	switch {
 	case errors.Is(err, errDescribeSlow):
 		return nil, &ModuleError{ModuleBadDescription, fmt.Sprintf("%s did not end within %v; it should only put out a text", abi.ExportDescribe, m.sandbox.describeLimit)}

@@ -19,6 +19,11 @@ import (
 	"github.com/pawl-dev/pawl/steps/build"
 )
 
+func guestText(code string) string { p := guestProgram(code); return string(p.bytes()) }
+
+// manyData is a section of n segments without bytes.
+func manyData(n int) string { return section(11, uleb(n)+strings.Repeat("\x01\x00", n)) }
+
 func TestModulesThatAreRefused(t *testing.T) {
 	t.Parallel()
 	s := open(t, nil)
@@ -41,15 +46,16 @@ func TestModulesThatAreRefused(t *testing.T) {
 	}
 	tables := func(tables ...string) string { return with(func(p *program) { p.tables = tables }) }
 	for name, row := range map[string]struct{ wasm, code, text string }{
-		"nothing":                        {"", sandbox.ModuleInvalid, "not a WebAssembly module"},
-		"a shell script":                 {"#!/bin/sh\necho", sandbox.ModuleInvalid, "not a WebAssembly module"},
+		"nothing":                        {"", sandbox.ModuleInvalid, "no WebAssembly module"},
+		"a shell script":                 {"#!/bin/sh\necho", sandbox.ModuleInvalid, "no WebAssembly module"},
 		"a component":                    {"\x00asm\x0d\x00\x01\x00", sandbox.ModuleComponent, "component"},
-		"a version to come":              {"\x00asm\x02\x00\x00\x00", sandbox.ModuleInvalid, "version is 2"},
+		"a version to come":              {"\x00asm\x02\x00\x00\x00", sandbox.ModuleInvalid, "format version"},
 		"an empty module":                {header, sandbox.ModuleNoStep, "pawl_step"},
-		"cut off":                        {string(good.bytes()[:60]), sandbox.ModuleInvalid, "too early"},
+		"cut off":                        {string(good.bytes()[:60]), sandbox.ModuleInvalid, "cannot be"},
 		"code that is none":              {with(func(p *program) { p.functions[0].code = "\xff" }), sandbox.ModuleInvalid, ""},
 		"another step function":          {with(func(p *program) { p.functions[0].export = "step" }), sandbox.ModuleNoStep, "pawl_step"},
-		"a command":                      {with(func(p *program) { p.functions[0] = function{export: "_start"} }), sandbox.ModuleCommand, "yet"},
+		"a command that imports pawl_v1": {with(func(p *program) { p.functions[0] = function{export: "_start"} }), sandbox.ModuleCommand, "cannot call"},
+		"a command with a parameter":     {with(func(p *program) { p.functions[0] = function{export: "_start", shape: shapeExit}; p.imports = nil }), sandbox.ModuleBadExport, "_start"},
 		"a step without a parameter":     {with(func(p *program) { p.functions[0] = function{export: abi.ExportStep} }), sandbox.ModuleBadExport, "(i32) -> i32"},
 		"pawl_describe of another shape": {export(abi.ExportDescribe, shapeNone, ""), sandbox.ModuleBadExport, abi.ExportDescribe},
 		"_initialize with a parameter":   {export("_initialize", shapeExit, ""), sandbox.ModuleBadExport, "_initialize"},
@@ -60,19 +66,30 @@ func TestModulesThatAreRefused(t *testing.T) {
 		"a table of too many entries":    {tables(functionTable(sandbox.MaxTableEntries + 1)), sandbox.ModuleTables, "1048577"},
 		"tables of too many entries":     {tables(functionTable(600_000), functionTable(600_000)), sandbox.ModuleTables, "1200000"},
 		"too many tables":                {tables(slices.Repeat([]string{functionTable(0)}, 1001)...), sandbox.ModuleTables, "1001"},
-		"a table with an initial value":  {tables("\x40\x00" + functionTable(1) + "\xd0\x70" + opEnd), sandbox.ModuleInvalid, "a feature that is off"},
-		"a table of a type to come":      {tables("\x63\x70\x00\x01"), sandbox.ModuleInvalid, "a feature that is off"},
-		"a shared table":                 {tables("\x70\x03\x01\x01"), sandbox.ModuleInvalid, "a feature that is off"},
+		"a table with an initial value":  {tables("\x40\x00" + functionTable(1) + "\xd0\x70" + opEnd), sandbox.ModuleInvalid, "which is off"},
+		"a table of a type to come":      {tables("\x63\x70\x00\x01"), sandbox.ModuleInvalid, "which is off"},
+		"a shared table":                 {tables("\x70\x03\x01\x01"), sandbox.ModuleThreads, "which is off"},
 		"a table that ends below":        {tables("\x70\x01\x02\x01"), sandbox.ModuleInvalid, "maximum"},
 		"an unknown function of ours":    {imports(abi.Module, "sleep", shapeNone), sandbox.ModuleUnknownImport, `"sleep"`},
 		"call with other parameters":     {imports(abi.Module, abi.FuncCall, shapeTake), sandbox.ModuleUnknownImport, `"call"`},
 		"an unknown function of WASI":    {imports("wasi_snapshot_preview1", "fork", shapeNone), sandbox.ModuleUnknownImport, `"fork"`},
 		"an unknown module":              {imports("env", "abort", shapeNone), sandbox.ModuleUnknownImport, `"env"`},
 		"an imported table":              {rawImport("\x01\x70\x00\x00"), sandbox.ModuleUnknownImport, "table"},
-		"an imported memory":             {rawImport("\x02\x00\x01"), sandbox.ModuleUnknownImport, "memory"},
-		"an imported shared memory":      {rawImport("\x02\x03\x01\x01"), sandbox.ModuleThreads, "threads"},
-		"an imported global":             {rawImport("\x03\x7f\x00"), sandbox.ModuleUnknownImport, "global"},
-		"an imported tag":                {rawImport("\x04\x00\x00"), sandbox.ModuleUnknownImport, "tag"},
+		"an imported memory": {with(func(p *program) {
+			p.memory, p.rawImport, p.rawCount = "", text("env")+text("thing")+"\x02\x00\x01", 1
+		}), sandbox.ModuleUnknownImport, "memory"},
+		"two memories":                    {rawImport("\x02\x00\x01"), sandbox.ModuleInvalid, "several memories"},
+		"an imported shared memory":       {rawImport("\x02\x03\x01\x01"), sandbox.ModuleThreads, "threads"},
+		"an imported global":              {rawImport("\x03\x7f\x00"), sandbox.ModuleUnknownImport, "global"},
+		"an imported tag":                 {rawImport("\x04\x00\x00"), sandbox.ModuleInvalid, "exceptions"},
+		"an import of the counter's":      {imports("pawl_work", "look", shapeNone), sandbox.ModuleUnknownImport, `"pawl_work"`},
+		"an export of the counter's":      {export("pawl_work_left", shapeNone, ""), sandbox.ModuleInvalid, "reserved"},
+		"too many bytes":                  {string(good.bytes()) + section(0, text("x")+strings.Repeat("\x00", 33<<20)), sandbox.ModuleSize, "33554432"},
+		"too many functions":              {with(func(p *program) { p.functions = slices.Grow(p.functions, 200_001); p.functions = p.functions[:200_001] }), sandbox.ModuleFunctions, "200001"},
+		"a function of too many bytes":    {guestText(strings.Repeat("\x01", 1<<20) + done), sandbox.ModuleBody, "function 3"},
+		"a function of too many branches": {guestText(strings.Repeat(opBlock+opEnd, 20_001) + done), sandbox.ModuleBlocks, "function 3"},
+		"a function of too many locals":   {export("f", shape{strings.Repeat("\x7f", 10_000), ""}, ""), sandbox.ModuleLocals, "function 4"},
+		"too many entries":                {with(func(p *program) { p.functions = nil; p.tables = nil; p.rawImport, p.rawCount = "", 0; p.data = "" }) + manyData(1_000_001), sandbox.ModuleEntries, "1000020 entries"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

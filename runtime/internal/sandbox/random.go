@@ -12,9 +12,10 @@ type random struct {
 
 func (r *random) rekey(index int) { r.index, r.stream = index, nil }
 
-func (r *random) read(p []byte) {
+func (r *random) read(p []byte) error {
 	if r.stream == nil {
 		r.stream = rand.NewChaCha8(r.key(r.index))
 	}
-	_, _ = r.stream.Read(p) // never fails
+	_, err := r.stream.Read(p) // never fails
+	return err
 }

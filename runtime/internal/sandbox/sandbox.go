@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	goruntime "runtime"
 	"sync"
 	"time"
 
@@ -28,8 +29,11 @@ type Sandbox struct {
 	logger   *slog.Logger
 	// describeLimit is DescribeLimit but in tests.
 	describeLimit time.Duration
-	modules       memo[string, *Module]
-	engines       memo[uint32, *engine] // by memory limit
+	// interpret is set in tests, before the first module.
+	interpret bool
+	modules   memo[string, *Module]
+	engines   memo[uint32, *engine] // by memory limit
+	gate      gate                  // GOMAXPROCS guests at once
 
 	mu     sync.Mutex // guards closed, and use.Add against Close
 	closed bool
@@ -41,7 +45,7 @@ func New(opts *Options) (*Sandbox, error) {
 	if opts == nil {
 		opts = &Options{}
 	}
-	s := &Sandbox{cache: wazero.NewCompilationCache(), logger: opts.Logger, describeLimit: DescribeLimit}
+	s := &Sandbox{cache: wazero.NewCompilationCache(), logger: opts.Logger, describeLimit: DescribeLimit, gate: make(gate, goruntime.GOMAXPROCS(0))}
 	if s.logger == nil {
 		s.logger = slog.New(slog.DiscardHandler)
 	}

@@ -39,8 +39,10 @@ func trapOf(err error, headline string) *Trap {
 		code = TrapOther
 	case code == TrapUnreachable && headline != "":
 		code = headlineCode(headline) // how Rust ends after a panic
+	case code == TrapStackOverflow: // the interpreter says where, the compiler does not
+		return &Trap{code, "stack overflow: its calls are nested too deeply"}
 	}
-	return &Trap{code, text}
+	return &Trap{code, text + framesOf(err.Error())}
 }
 
 // headlines are how the reports of language runtimes begin, or what their first

@@ -43,6 +43,8 @@ type Op struct {
 	// Big adds an output of so many bytes.
 	Big  int  `json:"big,omitempty"`
 	Loop bool `json:"loop,omitempty"` // for ever
+	// Rounds of a loop are done.
+	Rounds int `json:"rounds,omitempty"`
 	// Eat takes memory until there is none.
 	Eat bool `json:"eat,omitempty"`
 }
@@ -57,6 +59,9 @@ func init() {
 		steps.Handle(name, run)
 	}
 }
+
+// rounds is what keeps a loop from being left out.
+var rounds int
 
 func main() {}
 
@@ -99,6 +104,10 @@ func one(s *steps.Step, op Op, out *[]json.RawMessage) error {
 		return err
 	case op.Loop:
 		for {
+		}
+	case op.Rounds > 0:
+		for range op.Rounds {
+			rounds++
 		}
 	case op.Eat:
 		var eaten [][]byte

@@ -1,0 +1,33 @@
+package runtime
+
+import (
+	"context"
+
+	"github.com/pawl-dev/pawl/runtime/internal/journal"
+)
+
+// Recount executes every step of a completed run once more, with answers from
+// its journal alone, and returns what the guests compute in all. It is what the
+// run has been charged for if each of its steps took one attempt.
+func (e *Engine) Recount(ctx context.Context, id string) (work int64, err error) {
+	run, err := e.book.Open(id, nil)
+	if err != nil {
+		return 0, err
+	}
+	defer run.Close()
+	var state journal.State
+	run.Read(func(s *journal.State) { state = *s })
+	workflow, err := e.workflow(state.Start.Digest)
+	if err != nil {
+		return 0, err
+	}
+	b := &body{engine: e, id: id, run: run, workflow: workflow}
+	for i, step := range state.Steps {
+		a := &attempt{body: b, run: run, step: b.step(i), index: i, number: step.Attempts}
+		if _, err := a.enter(ctx, step.At); err != nil {
+			return 0, err
+		}
+		work += a.worked.Load()
+	}
+	return work, nil
+}
