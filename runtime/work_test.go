@@ -104,7 +104,7 @@ func TestSpentBudgetOfWorkParks(t *testing.T) {
 		step  string
 	}{
 		"in-a-loop":      {`{"one":[{"call":"keyed"},{"loop":true}],"two":[]}`, "one"},
-		"in-a-next-step": {`{"one":[{"call":"keyed"},{"rounds":10000000}],"two":[{"loop":true}]}`, "two"},
+		"in-a-next-step": {`{"one":[{"call":"keyed"},{"rounds":2000000}],"two":[{"loop":true}]}`, "two"},
 	} {
 		w := b.deploy(folder(t, "[budget]\nwork = 40_000_000", one, `tools = ["keyed"]`))
 		b.rest(b.start(w, id, row.input))
