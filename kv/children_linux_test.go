@@ -5,6 +5,8 @@ package kv_test
 // its input, which ends when the test wants it to.
 var children = map[string]func(dir string) error{
 	"hold":         holdChild,
+	"write":        writeChild,
+	"full":         fullChild,
 	"limit":        limitChild,
 	"memory write": memoryWriteChild,
 	"memory read":  memoryReadChild,

@@ -2,4 +2,4 @@
 
 package kv_test
 
-var children = map[string]func(dir string) error{"hold": holdChild}
+var children = map[string]func(dir string) error{"hold": holdChild, "write": writeChild}
