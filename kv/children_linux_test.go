@@ -7,6 +7,7 @@ var children = map[string]func(dir string) error{
 	"hold":         holdChild,
 	"write":        writeChild,
 	"full":         fullChild,
+	"stuck":        stuckChild,
 	"limit":        limitChild,
 	"memory write": memoryWriteChild,
 	"memory read":  memoryReadChild,

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/pawl-dev/pawl/kv"
 )
@@ -84,5 +85,35 @@ func wantLocked(t *testing.T, dir string, pid int) {
 	var locked *kv.LockedError
 	if !errors.Is(err, kv.ErrStoreLocked) || !errors.As(err, &locked) || locked.PID != pid || locked.Dir != dir {
 		t.Errorf("got %v, want to hear of process %d", err, pid)
+	}
+}
+
+// Seen red without the waiting.
+func TestOpenWaitsForTheLock(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	owner := startChild(t, "hold", dir)
+	owner.line()
+	_, err := kv.Open(dir, &kv.Options{WaitLock: 3 * time.Millisecond})
+	var locked *kv.LockedError
+	if !errors.As(err, &locked) || locked.PID != owner.cmd.Process.Pid {
+		t.Errorf("waited in vain, got %v", err)
+	}
+	opened := make(chan error)
+	go func() {
+		store, err := kv.Open(dir, &kv.Options{WaitLock: time.Hour})
+		if err == nil {
+			err = store.Close()
+		}
+		opened <- err
+	}()
+	select {
+	case err := <-opened:
+		t.Fatalf("did not wait: %v", err)
+	default:
+	}
+	owner.input.Close() // it closes the store and ends
+	if err := <-opened; err != nil {
+		t.Error(err)
 	}
 }
