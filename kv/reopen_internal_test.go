@@ -13,9 +13,10 @@ import (
 
 var errDisk = errors.New("input/output error")
 
-// failing opens a store whose commits are answered by fail once Badger has made
-// them: a nil answer is a success.
-func failing(t *testing.T, dir string, fail func(number uint64) error) *badgerStore {
+// failing opens a store whose commits are answered by fail: a nil answer is a
+// success. Whether Badger has made the one that fails, or has not seen it, says
+// made.
+func failing(t *testing.T, dir string, made bool, fail func(number uint64) error) *badgerStore {
 	t.Helper()
 	store, err := Open(dir, &Options{Linger: time.Hour})
 	if err != nil {
@@ -24,25 +25,31 @@ func failing(t *testing.T, dir string, fail func(number uint64) error) *badgerSt
 	s := store.(*badgerStore)
 	real := s.committer.commit
 	s.committer.commit = func(txn *badger.Txn, number uint64) error {
-		if err := real(txn, number); err != nil {
-			return err
+		err := fail(number)
+		if err == nil || made {
+			err = errors.Join(real(txn, number), err)
 		}
-		return fail(number)
+		return err
 	}
 	return s
 }
 
-// At each number the sync fails although the commit is there: the writer is
-// told that the store is broken, reopens it, and finds the commit or not, for
-// good. Whatever it writes next has a number of its own.
+// At each number the sync fails although the commit is there, or the commit is
+// not there: the writer is told that the store is broken, reopens it, and finds
+// the commit or not, for good. Whatever it writes next has a number of its own.
 //
 // Seen red with the numbers going on behind the last durable one: the second
 // commit got the number of the lost one.
 func TestLostAcknowledgementIsSettledByReopening(t *testing.T) {
 	t.Parallel()
+	t.Run("made", func(t *testing.T) { t.Parallel(); loseAcknowledgements(t, true) })
+	t.Run("not made", func(t *testing.T) { t.Parallel(); loseAcknowledgements(t, false) })
+}
+
+func loseAcknowledgements(t *testing.T, made bool) {
 	dir := t.TempDir()
 	broken := true
-	s := failing(t, dir, func(uint64) error {
+	s := failing(t, dir, made, func(uint64) error {
 		if broken = !broken; broken {
 			return errDisk
 		}
@@ -80,6 +87,9 @@ func TestLostAcknowledgementIsSettledByReopening(t *testing.T) {
 		}
 		<-watched // what failed may be there
 		_, first := value(t, s, "lost")
+		if made != (first == nil) {
+			t.Errorf("got %v", first)
+		}
 		for range 3 {
 			if _, again := value(t, s, "lost"); !errors.Is(again, first) {
 				t.Errorf("first %v, then %v", first, again)
@@ -109,7 +119,7 @@ func TestLostAcknowledgementIsSettledByReopening(t *testing.T) {
 // Seen red with batches that belong to no life: it landed.
 func TestNothingQueuedLandsAfterReopening(t *testing.T) {
 	t.Parallel()
-	s := failing(t, t.TempDir(), func(uint64) error { return nil })
+	s := failing(t, t.TempDir(), true, func(uint64) error { return nil })
 	defer s.Close()
 	queued := s.Commit(set("queued", "v"))
 	_ = s.life.Load().poison(errDisk) // as a reader does
@@ -129,12 +139,14 @@ func TestNothingQueuedLandsAfterReopening(t *testing.T) {
 	}
 }
 
-// Seen red without waiting for views: the view read what was unmapped.
+// Badger unmaps what a view reads when it is closed.
+//
+// Seen red without waiting for views.
 func TestReopeningWaitsForViewsAsLongAsItMay(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		s := failing(t, dir, func(uint64) error { return nil })
+		s := failing(t, dir, true, func(uint64) error { return nil })
 		if err := s.Commit(set("k", "v")).Wait(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -186,7 +198,7 @@ func TestReopeningWaitsForViewsAsLongAsItMay(t *testing.T) {
 func TestReopeningAndClosingAtOnce(t *testing.T) {
 	t.Parallel()
 	for range 4 {
-		s := failing(t, t.TempDir(), func(number uint64) error {
+		s := failing(t, t.TempDir(), true, func(number uint64) error {
 			if number%3 == 0 {
 				return errDisk
 			}
