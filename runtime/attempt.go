@@ -66,27 +66,30 @@ func (a *attempt) bounded(ctx context.Context) (context.Context, context.CancelF
 
 // enter runs the guest.
 func (a *attempt) enter(ctx context.Context, at time.Time) (*sandbox.Exit, error) {
-	input, err := a.input(ctx)
+	work, spent, err := a.workLimit()
 	if err != nil {
+		return nil, err
+	}
+	a.run.Meter(&a.worked)
+	exit, err := a.guest(ctx, at, &sandbox.Entry{Work: work, Worked: &a.worked, Call: a.call, Log: a.log})
+	if trap := new(sandbox.Trap); spent != nil && errors.As(err, &trap) && trap.Code == sandbox.TrapWorkLimit {
+		return nil, spent
+	}
+	return exit, err
+}
+
+// guest enters the step's module; e says what may come of it, the rest is the
+// step's.
+func (a *attempt) guest(ctx context.Context, at time.Time, e *sandbox.Entry) (exit *sandbox.Exit, err error) {
+	if e.Input, err = a.input(ctx); err != nil {
 		return nil, err
 	}
 	module, err := a.body.workflow.module(ctx, a.step.Module)
 	if err != nil {
 		return nil, err
 	}
-	work, spent, err := a.workLimit()
-	if err != nil {
-		return nil, err
-	}
-	a.run.Meter(&a.worked)
-	exit, err := module.Enter(ctx, &sandbox.Entry{
-		Step: a.step.Name, Input: input, Start: at, Random: a.random,
-		MemoryPages: a.step.Limits.MemoryPages, Work: work, Worked: &a.worked, Call: a.call, Log: a.log,
-	})
-	if trap := new(sandbox.Trap); spent != nil && errors.As(err, &trap) && trap.Code == sandbox.TrapWorkLimit {
-		return nil, spent
-	}
-	return exit, err
+	e.Step, e.Start, e.Random, e.MemoryPages = a.step.Name, at, a.random, a.step.Limits.MemoryPages
+	return module.Enter(ctx, e)
 }
 
 // workLimit is what the guest may compute: the step's own limit, or what the

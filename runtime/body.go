@@ -106,7 +106,7 @@ func (b *body) mayGoOn(s *journal.State) error {
 		place.Hint = "look at the last error (pawl show); start a new run once its cause is mended"
 		if f := s.Steps[s.Current].Failure; f != nil && f.Kind == journal.Deterministic {
 			place.Err = fmt.Errorf("%w: %s: %s", ErrDeterministic, f.Code, f.Message)
-			place.Hint = "new code or another input is needed; start a new run with it"
+			place.Hint = "mend the code and move the run to it (Run.Upgrade, pawl resume --upgrade), or start a new run with another input"
 		}
 	case journal.PhaseDecision:
 		if s.Park.Code == journal.ParkUnknown || s.Park.Code == journal.ParkDiverged {

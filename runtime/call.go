@@ -19,10 +19,7 @@ func (a *attempt) call(ctx context.Context, r *sandbox.Request) (*sandbox.Reply,
 	index := a.calls
 	a.calls++
 	tool, id := a.granted(r.Tool)
-	hash, hashErr := host.RequestHash(id, r.Head.Type, r.Head.Key, r.Head.Unknown, r.Body)
-	if hashErr != nil { // not JSON: replay still has to know it again
-		hash, _ = host.RequestHash(id, abi.TypeBytes, r.Head.Key, r.Head.Unknown, r.Body)
-	}
+	hash, hashErr := requestHash(id, r)
 	known, err := a.known(index, r.Tool, id, hash)
 	if err != nil {
 		return nil, err
@@ -54,6 +51,16 @@ func (a *attempt) call(ctx context.Context, r *sandbox.Request) (*sandbox.Reply,
 		return a.inside(ctx, r, t, c, known.occurrence)
 	}
 	return a.carry(ctx, r, tool, c, known)
+}
+
+// requestHash is the hash of a request, also of one that is not what it says it
+// is: a replay still has to know it again.
+func requestHash(id string, r *sandbox.Request) (host.Hash, error) {
+	hash, err := host.RequestHash(id, r.Head.Type, r.Head.Key, r.Head.Unknown, r.Body)
+	if err != nil {
+		hash, _ = host.RequestHash(id, abi.TypeBytes, r.Head.Key, r.Head.Unknown, r.Body)
+	}
+	return hash, err
 }
 
 // carry takes the call through the effect protocol.

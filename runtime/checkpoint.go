@@ -61,7 +61,16 @@ type Checkpoint struct {
 	Budgets     Budgets      `json:"budgets"`
 	LastError   *LastError   `json:"last_error,omitempty"`
 	Differences []Difference `json:"differences,omitempty"` // of an incompatible run
-	Actions     []Action     `json:"actions"`
+	// Upgrades are the moves to other versions, in order.
+	Upgrades []Upgraded `json:"upgrades,omitempty"`
+	Actions  []Action   `json:"actions"`
+}
+
+// Upgraded is a move of a run to another version of its workflow.
+type Upgraded struct {
+	At   time.Time `json:"at"`
+	From string    `json:"from"` // digests
+	To   string    `json:"to"`
 }
 
 // WorkflowID names the workflow of a run.

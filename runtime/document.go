@@ -46,6 +46,9 @@ func (d *document) build() (*Checkpoint, error) {
 		Approvals: []struct{}{}, Orphans: []Orphan{}, Budgets: d.budgets(), LastError: d.lastError(),
 	}
 	maps.Copy(c.Labels, s.Start.Labels)
+	for _, u := range s.Upgrades {
+		c.Upgrades = append(c.Upgrades, Upgraded(u))
+	}
 	for _, st := range s.Steps {
 		c.Steps = append(c.Steps, d.step(st))
 		if st.Phase == journal.PhaseCompleted {
@@ -256,7 +259,7 @@ func (d *document) resolvable(call int) bool {
 func (d *document) failed(st *journal.Step) string {
 	f := st.Failure
 	if f.Kind == journal.Deterministic {
-		return fmt.Sprintf("%s failed and would fail the same way again: %s. Other code, input or grants are needed, in a new run.", st.Name, f.Message)
+		return fmt.Sprintf("%s failed and would fail the same way again: %s. Another input is needed, in a new run, or other code (pawl resume --upgrade).", st.Name, f.Message)
 	}
 	return fmt.Sprintf("%s failed in attempt %d and no attempt is left: %s. Once the cause is mended, start a new run under another id.", st.Name, f.Attempt, f.Message)
 }

@@ -90,5 +90,5 @@ func ExampleRun_Checkpoint() {
 	_ = enc.Encode(c.Reasons[0])
 	// Output:
 	// Order 7 failed [one] two
-	// {"code":"sold_out","step":"two","waker":"operator","sentence":"two failed and would fail the same way again: told to fail. Other code, input or grants are needed, in a new run."}
+	// {"code":"sold_out","step":"two","waker":"operator","sentence":"two failed and would fail the same way again: told to fail. Another input is needed, in a new run, or other code (pawl resume --upgrade)."}
 }

@@ -57,6 +57,12 @@ func (e *Engine) differences(pinned journal.Pins) []Difference {
 			diffs = append(diffs, Difference{"module " + name, "missing: " + pinned.Modules[name] + " is not in the store"})
 		}
 	}
+	return append(diffs, e.toolDifferences(pinned)...)
+}
+
+// toolDifferences lists the pinned tools that are missing or promise something
+// else.
+func (e *Engine) toolDifferences(pinned journal.Pins) (diffs []Difference) {
 	for _, id := range slices.Sorted(maps.Keys(pinned.Tools)) {
 		tool, ok := e.tool(id)
 		if !ok {

@@ -74,9 +74,7 @@ func (e *Engine) begin(ctx context.Context, w *Workflow, id string, input []byte
 	if opts != nil && opts.KeyRoot != "" {
 		start.Root = opts.KeyRoot
 	}
-	for _, step := range w.manifest.Steps {
-		start.Steps = append(start.Steps, step.Name)
-	}
+	start.Steps = w.stepNames()
 	return e.launch(ctx, start, input, hash)
 }
 

@@ -131,7 +131,7 @@ var rules = []rule{
 	},
 	{
 		is: pawl.ErrDeterministic, code: "deterministic", status: statusFailed,
-		hint: "new code or another input is needed; start a new run with it",
+		hint: "mend the code and give its folder: pawl resume RUN DIR --upgrade; or start a new run with another input",
 	},
 	{
 		is: pawl.ErrBudgetSpent, code: "budget_spent", status: statusFailed,

@@ -183,7 +183,7 @@ func (p *page) lastError() {
 
 // nothingMoves says what can be done about a run that has no actions.
 var nothingMoves = map[pawl.RunState]string{
-	pawl.StateFailed:       "nothing moves it; start a new run with another --id",
+	pawl.StateFailed:       "pawl resume RUN DIR --upgrade once the code in DIR is mended, or a new run with another --id",
 	pawl.StateIncompatible: "put back what it was begun with, or start a new run with another --id",
 }
 

@@ -12,6 +12,7 @@ import (
 type resumeCommand struct {
 	Ref  string        `arg:"" name:"run" help:"The run: its id, your id, a beginning or end of one that fits only it, or @last."`
 	Dir  string        `arg:"" optional:"" default:"." help:"Folder of the workflow, where tools.toml is looked for. If it holds other code than the run began with, that is told, no more."`
+	Upgrade bool       `help:"Build and deploy the folder and move the run to it first, if the run's journal replays equal there. Nothing is sent while that is tried."`
 	Wait time.Duration `help:"Wait for a timer that is due within this time, else exit with status 3." default:"60s"`
 }
 
@@ -39,7 +40,13 @@ func (c *resumeCommand) Run(ctx context.Context, g *Globals) (err error) {
 	if before.State == pawl.StateCompleted {
 		return f.end(before, before)
 	}
-	f.compare(ctx, before)
+	if c.Upgrade {
+		if err := c.upgrade(ctx, g, w, run, before); err != nil {
+			return err
+		}
+	} else {
+		f.compare(ctx, before)
+	}
 	if err := run.Resume(); err != nil {
 		return c.refused(err, before, missing)
 	}
@@ -49,6 +56,30 @@ func (c *resumeCommand) Run(ctx context.Context, g *Globals) (err error) {
 		return named(err, before.ExternalID)
 	}
 	return f.end(before, after)
+}
+
+// upgrade moves the run to what the folder holds now.
+func (c *resumeCommand) upgrade(ctx context.Context, g *Globals, w *workplace, run *pawl.Run, before *pawl.Checkpoint) error {
+	if _, err := buildModules(ctx, g, c.Dir, c.Dir); err != nil {
+		return err
+	}
+	workflow, err := w.deploy(ctx, g, c.Dir)
+	if err != nil {
+		return err
+	}
+	if workflow.Digest() == before.Workflow.Digest {
+		return nil
+	}
+	if err := run.Upgrade(ctx, workflow); err != nil {
+		p := *problemOf(named(err, before.ExternalID))
+		if errors.Is(err, pawl.ErrIncompatible) {
+			p.Hint = "the run stays as it was, with its own code; change the folder so that it does the same up to there, or resume without --upgrade"
+		}
+		return &p
+	}
+	g.notice("upgraded", "Run %s moves from %s to %s, where its journal replays equal.",
+		before.ExternalID, short(before.Workflow.Digest), short(workflow.Digest()))
+	return nil
 }
 
 // refused says why the run does not go on. A run that waits for a person waits,

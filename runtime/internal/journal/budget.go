@@ -98,7 +98,7 @@ func (s *State) AllowAttempt(step, stepLimit int, now time.Time) error {
 	if err := s.allowTime(now); err != nil {
 		return err
 	}
-	if used := s.Steps[step].Attempts; used >= stepLimit {
+	if used := s.Steps[step].Attempts - s.Steps[step].Spared; used >= stepLimit {
 		return counted(BudgetStepAttempts, stepLimit, used)
 	}
 	if l := s.Start.Limits.Attempts; l > 0 && s.Used.Attempts >= l {

@@ -40,6 +40,7 @@ type Record struct {
 	Recover *Recover `cbor:"10,keyasint,omitempty"`
 	Stop    *Stop    `cbor:"11,keyasint,omitempty"`
 	Claim   *Claim   `cbor:"13,keyasint,omitempty"`
+	Upgrade *Upgrade `cbor:"15,keyasint,omitempty"`
 }
 
 // Start begins a run.
@@ -194,6 +195,15 @@ type Recover struct {
 type Stop struct {
 	Step    int `cbor:"1,keyasint"`
 	Attempt int `cbor:"2,keyasint"`
+}
+
+// Upgrade moves the run to another version of its workflow.
+type Upgrade struct {
+	Digest  string   `cbor:"1,keyasint"`
+	Version string   `cbor:"2,keyasint"`
+	Pins    Pins     `cbor:"3,keyasint"`
+	Steps   []string `cbor:"4,keyasint"`
+	From    string   `cbor:"5,keyasint"` // the digest before
 }
 
 func micros(t time.Time) int64 { return t.UnixMicro() }

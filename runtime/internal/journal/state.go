@@ -41,6 +41,8 @@ type State struct {
 	// LastError is the last failed attempt; it stays after a later success.
 	LastError   *Fail
 	LastErrorAt time.Time
+	// Upgrades are the moves to other versions, in order.
+	Upgrades []Upgraded
 	// FailedCall is the call that the last failure ended with, as it was.
 	FailedCall *Call
 
@@ -65,6 +67,9 @@ type Step struct {
 	// oldest first.
 	Unclaimed []*Call
 	Output    *kv.Body
+	// Spared are the attempts that do not count against the step's own limit:
+	// those of an earlier version.
+	Spared int
 	// Failure is the last failure, if the last attempt failed.
 	Failure *Fail
 }
@@ -167,6 +172,8 @@ func (s *State) applyRecord(r *Record, at time.Time) error {
 	case r.Stop != nil:
 		s.Clean = true
 		return nil
+	case r.Upgrade != nil:
+		return s.upgrade(r.Upgrade, at)
 	}
 	return fmt.Errorf("a record of no known kind")
 }
