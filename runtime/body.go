@@ -71,16 +71,25 @@ func (b *body) close() {
 // survive says that the body has not ended the process.
 func (b *body) survive() { b.outlived.Do(func() { close(b.survived) }) }
 
+// take reads the run, whose records are the body's to write from then on.
+func (b *body) take() (err error) {
+	if b.run != nil {
+		return nil // it was begun here
+	}
+	if b.run, err = b.engine.book.Open(b.id, b.engine.opts.Observer); err != nil {
+		return err
+	}
+	b.entry = true
+	if b.spared {
+		b.run.Spare()
+	}
+	return nil
+}
+
 // open takes the run over, if it can go on.
 func (b *body) open(why entering) (err error) {
-	if b.run == nil {
-		if b.run, err = b.engine.book.Open(b.id, b.engine.opts.Observer); err != nil {
-			return err
-		}
-		b.entry = true
-		if b.spared {
-			b.run.Spare()
-		}
+	if err := b.take(); err != nil {
+		return err
 	}
 	var s journal.State
 	b.run.Read(func(state *journal.State) { s = *state })

@@ -27,18 +27,26 @@ import (
 // that names the first difference, or with [ErrAlreadyRunning]. A completed run,
 // or one that has that version, is left as it is.
 func (r *Run) Upgrade(ctx context.Context, w *Workflow) error {
-	b, err := r.engine.own(r.id)
+	e := r.engine
+	b, err := e.admit(r.id, starting)
 	if err != nil {
 		return err
 	}
-	defer func() { r.engine.leave(b); r.engine.bodies.Done() }()
+	defer b.era.bodies.Done()
+	defer e.leave(b)
+	if err := b.own(); err != nil {
+		return err
+	}
+	if err := b.take(); err != nil {
+		return err
+	}
 	var s journal.State
 	b.run.Read(func(state *journal.State) { s = *state })
 	if s.Ended() || s.Start.Digest == w.digest {
 		return nil
 	}
 	b.workflow = w
-	pins, missing := r.engine.pins(w)
+	pins, missing := e.pins(w)
 	if diffs := append(missing, b.moved(&s, w)...); len(diffs) > 0 {
 		return &IncompatibleError{Run: r.id, Differences: diffs}
 	}
@@ -48,30 +56,6 @@ func (r *Run) Upgrade(ctx context.Context, w *Workflow) error {
 	return b.run.Upgrade(ctx, &journal.Upgrade{
 		Digest: w.digest, Version: w.Version(), Pins: pins, Steps: w.stepNames(), From: s.Start.Digest,
 	})
-}
-
-// own takes a run that nobody executes, without going on with it. The caller
-// leaves it and is then no longer counted in bodies.
-func (e *Engine) own(id string) (*body, error) {
-	e.mu.Lock()
-	if e.closed {
-		e.mu.Unlock()
-		return nil, ErrClosed
-	}
-	if _, ok := e.live[id]; ok {
-		e.mu.Unlock()
-		return nil, fmt.Errorf("%w: run %s, in this process", ErrAlreadyRunning, id)
-	}
-	b := newBody(e, id)
-	e.live[id] = b
-	e.bodies.Add(1)
-	e.mu.Unlock()
-	var err error
-	if b.run, err = e.book.Open(id, e.opts.Observer); err != nil {
-		e.leave(b)
-		e.bodies.Done()
-	}
-	return b, err
 }
 
 // stepNames are the steps' names in order.
