@@ -31,7 +31,7 @@ type coder struct {
 	// Of the function that is read:
 	*reader
 	function int
-	blocks   int
+	effort   effort
 	bulk     bool
 }
 
@@ -53,11 +53,11 @@ func (c *coder) body(typ uint32) {
 	}
 	c.check("Locals", int(min(locals, math.MaxInt32)), c.limits.Locals)
 	b.groups, b.nextLocal, b.code = uint32(groups), uint32(locals), uint32(c.at)
-	c.blocks, c.bulk = 0, false
+	c.effort, c.bulk = effort{values: c.globals() / 16}, false
 	if c.err == nil {
 		c.scan()
 	}
-	c.check("Blocks", c.blocks, c.limits.Blocks)
+	c.spend(c.effort.of(int(b.end-b.locals), int(locals)))
 	b.bulk = c.bulk
 	c.m.bodies = append(c.m.bodies, b)
 }
@@ -78,9 +78,14 @@ func (c *coder) scan() {
 		c.m.patches[top.head].cost++
 		switch s := instructions[op].shape; s {
 		case plain:
-		case blockStart, ifStart:
+		case blockStart:
+			c.effort.quarters += quartersBlock
+			c.begin(block{shape: s, head: top.head})
+		case ifStart:
+			c.effort.quarters += quartersBranch
 			c.begin(block{shape: s, head: top.head})
 		case loopStart:
+			c.effort.quarters += quartersLoop
 			c.begin(block{shape: s})
 			c.open[len(c.open)-1].head = c.patch(c.at, patchHead)
 		case elseMark:
@@ -88,7 +93,6 @@ func (c *coder) scan() {
 				c.fail(at, "has an else without an if")
 			}
 			top.shape = blockStart
-			c.blocks++
 		case endMark:
 			c.open = c.open[:len(c.open)-1]
 		case prefixBulk:
@@ -110,7 +114,6 @@ func (c *coder) scan() {
 // begin opens a block and reads its type: nothing, a result, or the index of a
 // function's type.
 func (c *coder) begin(b block) {
-	c.blocks++
 	c.open = append(c.open, b)
 	begin := c.at
 	switch t := c.byte(); {
@@ -153,20 +156,26 @@ func (c *coder) operands(at int, op opcode) {
 	case plain:
 	case index:
 		c.u32()
-	case twoIndices:
-		c.u32()
-		c.u32()
-	case function:
+	case functionIndex:
 		c.functionIndex(c.reader)
+	case call:
+		if f := c.functionIndex(c.reader); c.err == nil {
+			c.call(c.typeOf(f))
+		}
+	case callIndirect:
+		if t := c.typeIndex(c.reader); c.err == nil {
+			c.call(t)
+		}
+		c.u32()
 	case branch:
 		c.u32()
-		c.blocks++
+		c.effort.quarters += quartersBranch
 	case branchTable:
 		n := c.count(1)
 		for range n + 1 {
 			c.u32()
 		}
-		c.blocks += n
+		c.effort.quarters += n / entriesQuarter
 	case oneType:
 		if n := c.byte(); n != 1 {
 			c.fail(at, "has a select of %d types", n)
@@ -228,6 +237,7 @@ func (c *coder) operands(at int, op opcode) {
 // says.
 func (c *coder) bulkOperation(at int, what patchKind) {
 	c.bulk = true
+	c.effort.quarters += quartersBranch
 	c.patch(at, what)
 }
 

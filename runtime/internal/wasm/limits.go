@@ -16,18 +16,23 @@ type Limits struct {
 	BodySize int
 	// Locals of a function, parameters counted. Defaults to 10,000.
 	Locals int
-	// Blocks of a function: blocks, loops, ifs and branches. Defaults to 20,000.
-	Blocks int
+	// FunctionEffort is how long a function takes to compile, estimated from its
+	// branches, locals and calls, in microseconds of a slow machine. Defaults to
+	// 2,000,000.
+	FunctionEffort int
+	// Effort is the same of the whole module. Defaults to 50,000,000.
+	Effort int
 }
 
 func (l Limits) withDefaults() Limits {
 	return Limits{
-		Size:      cmp.Or(l.Size, 32<<20),
-		Functions: cmp.Or(l.Functions, 200_000),
-		Entries:   cmp.Or(l.Entries, 1_000_000),
-		BodySize:  cmp.Or(l.BodySize, 1<<20),
-		Locals:    cmp.Or(l.Locals, 10_000),
-		Blocks:    cmp.Or(l.Blocks, 20_000),
+		Size:           cmp.Or(l.Size, 32<<20),
+		Functions:      cmp.Or(l.Functions, 200_000),
+		Entries:        cmp.Or(l.Entries, 1_000_000),
+		BodySize:       cmp.Or(l.BodySize, 1<<20),
+		Locals:         cmp.Or(l.Locals, 10_000),
+		FunctionEffort: cmp.Or(l.FunctionEffort, 2_000_000),
+		Effort:         cmp.Or(l.Effort, 50_000_000),
 	}
 }
 

@@ -4,39 +4,40 @@ package wasm
 type shape byte
 
 const (
-	unknown      shape = iota // refused: the specification has no such instruction
-	refused                   // refused: a feature that is off
-	plain                     // nothing follows
-	blockStart                // a block's type; a block begins
-	loopStart                 // the same of a loop
-	ifStart                   // the same of an if
-	elseMark                  // an if's other branch begins
-	endMark                   // a block ends
-	index                     // a number: a local, global, table or segment
-	twoIndices                // two numbers
-	function                  // a number: a function
-	branch                    // a number: a block
-	branchTable               // a vector of numbers and one more
-	oneType                   // a vector of exactly one type
-	heapType                  // a reference's type
-	memory                    // the memory, 0
-	memoryGrow                // the same of memory.grow
-	address                   // an alignment and an offset
-	addressLane               // an alignment, an offset and a lane
-	lane                      // a lane, one byte
-	signed32                  // a number of 32 bits
-	signed64                  // a number of 64 bits
-	fixed4                    // 4 bytes
-	fixed8                    // 8 bytes
-	fixed16                   // 16 bytes
-	memoryFill                // the memory, 0
-	memoryCopy                // the memory twice
-	memoryInit                // a segment and the memory
-	tableBulk                 // two numbers: table.copy and table.init
-	tableFill                 // a number: a table
-	tableGrow                 // a number: a table
-	prefixBulk                // a number below 256 that is the real opcode, of bulk
-	prefixVector              // the same, of vector
+	unknown       shape = iota // refused: the specification has no such instruction
+	refused                    // refused: a feature that is off
+	plain                      // nothing follows
+	blockStart                 // a block's type; a block begins
+	loopStart                  // the same of a loop
+	ifStart                    // the same of an if
+	elseMark                   // an if's other branch begins
+	endMark                    // a block ends
+	index                      // a number: a local, global, table or segment
+	functionIndex              // a number: a function
+	call                       // the same, which is called
+	callIndirect               // two numbers: a type and a table
+	branch                     // a number: a block
+	branchTable                // a vector of numbers and one more
+	oneType                    // a vector of exactly one type
+	heapType                   // a reference's type
+	memory                     // the memory, 0
+	memoryGrow                 // the same of memory.grow
+	address                    // an alignment and an offset
+	addressLane                // an alignment, an offset and a lane
+	lane                       // a lane, one byte
+	signed32                   // a number of 32 bits
+	signed64                   // a number of 64 bits
+	fixed4                     // 4 bytes
+	fixed8                     // 8 bytes
+	fixed16                    // 16 bytes
+	memoryFill                 // the memory, 0
+	memoryCopy                 // the memory twice
+	memoryInit                 // a segment and the memory
+	tableBulk                  // two numbers: table.copy and table.init
+	tableFill                  // a number: a table
+	tableGrow                  // a number: a table
+	prefixBulk                 // a number below 256 that is the real opcode, of bulk
+	prefixVector               // the same, of vector
 )
 
 // opcode is an instruction of the table.
@@ -62,9 +63,9 @@ var instructions = table([]row{
 	{0x0b, 0x0b, opcode{shape: endMark}},
 	{0x0c, 0x0d, opcode{shape: branch}}, // br, br_if
 	{0x0e, 0x0e, opcode{shape: branchTable}},
-	{0x0f, 0x0f, opcode{shape: plain}},      // return
-	{0x10, 0x10, opcode{shape: function}},   // call,
-	{0x11, 0x11, opcode{shape: twoIndices}}, // call_indirect,
+	{0x0f, 0x0f, opcode{shape: plain}}, // return
+	{0x10, 0x10, opcode{shape: call}},  // call,
+	{0x11, 0x11, opcode{shape: callIndirect}},
 	{0x12, 0x13, off(FeatureTailCalls)},
 	{0x14, 0x15, off(FeatureTypedRefs)},  // call_ref, return_call_ref
 	{0x18, 0x19, off(FeatureExceptions)}, // delegate, catch_all
@@ -81,10 +82,10 @@ var instructions = table([]row{
 	{0x44, 0x44, opcode{shape: fixed8}},
 	{0x45, 0xc4, opcode{shape: plain}}, // comparing, computing, converting
 	{0xd0, 0xd0, opcode{shape: heapType}},
-	{0xd1, 0xd1, opcode{shape: plain}}, // ref.is_null
-	{0xd2, 0xd2, opcode{shape: function}},
-	{0xd3, 0xd3, off(FeatureGC)},        // ref.eq
-	{0xd4, 0xd6, off(FeatureTypedRefs)}, // ref.as_non_null, br_on_null, br_on_non_null
+	{0xd1, 0xd1, opcode{shape: plain}},         // ref.is_null
+	{0xd2, 0xd2, opcode{shape: functionIndex}}, // ref.func,
+	{0xd3, 0xd3, off(FeatureGC)},               // ref.eq
+	{0xd4, 0xd6, off(FeatureTypedRefs)},        // ref.as_non_null, br_on_null, br_on_non_null
 	{0xfb, 0xfb, off(FeatureGC)},
 	{0xfc, 0xfc, opcode{shape: prefixBulk}},
 	{0xfd, 0xfd, opcode{shape: prefixVector}},

@@ -80,6 +80,9 @@ type parser struct {
 	limits  Limits
 	last    byte // the section before, but custom ones
 	entries int
+	total   int // of the functions' effort
+	// importTypes are the types of the imported functions.
+	importTypes []uint32
 }
 
 // section reads the next section of r.
@@ -214,6 +217,7 @@ func (p *parser) importEntry(r *reader) {
 	switch i.Kind {
 	case KindFunction:
 		i.Type = p.typeIndex(r)
+		p.importTypes = append(p.importTypes, i.Type)
 	case KindTable:
 		r.refType()
 		i.Min, _ = r.sizes()
