@@ -32,6 +32,10 @@ type Config struct {
 	// Lacks says why the store or its tests lack an ability. The rules that need
 	// it are skipped with that text.
 	Lacks map[Ability]string
+
+	// patience is how long something that must happen may take. A store that
+	// keeps the contract never lets a rule wait so long. Defaults to ten seconds.
+	patience time.Duration
 }
 
 // Ability is something that rules of the suite need.

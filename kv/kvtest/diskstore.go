@@ -80,8 +80,8 @@ func (s *diskStore) Reopen(ctx context.Context) error {
 		return kv.ErrClosed
 	case s.broken == nil:
 		return nil
-	case s.dead:
-		return s.broken
+	case s.dead: // nothing to wait for
+		return fmt.Errorf("%w: %w", kv.ErrClosed, s.broken)
 	case s.disk.closed != nil:
 		return fmt.Errorf("%w: %w", kv.ErrStoreBroken, s.disk.closed)
 	}

@@ -7,10 +7,6 @@ import (
 	"github.com/pawl-dev/pawl/kv"
 )
 
-// patience is how long something that must happen may take. A store that keeps
-// the contract never lets a rule wait so long.
-const patience = 10 * time.Second
-
 // watch watches keys until the rule ends.
 func (b *bundle) watch(s kv.Store, prefix string) <-chan struct{} {
 	b.Helper()
@@ -22,6 +18,10 @@ func (b *bundle) watch(s kv.Store, prefix string) <-chan struct{} {
 // hears waits for a watcher's next value.
 func (b *bundle) hears(changed <-chan struct{}) {
 	b.Helper()
+	patience := b.config.patience
+	if patience == 0 {
+		patience = 10 * time.Second
+	}
 	select {
 	case _, ok := <-changed:
 		if !ok {
