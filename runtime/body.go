@@ -79,10 +79,7 @@ func (b *body) take() (err error) {
 	if b.run, err = b.engine.book.Open(b.id, b.engine.opts.Observer); err != nil {
 		return err
 	}
-	b.entry = true
-	if b.spared {
-		b.run.Spare()
-	}
+	b.reentry()
 	return nil
 }
 
@@ -185,6 +182,14 @@ func (b *body) drive(stopping context.Context) {
 	}
 }
 
+// reentry makes the attempt that is to come one that was begun before.
+func (b *body) reentry() {
+	b.entry = true
+	if b.spared {
+		b.run.Spare()
+	}
+}
+
 // takeOver begins with the run. What an owner before wrote between the reading
 // and the first record is read then.
 func (b *body) takeOver(ctx context.Context) error {
@@ -193,7 +198,7 @@ func (b *body) takeOver(ctx context.Context) error {
 	err := b.begin(ctx)
 	for n := 0; entry && errors.Is(err, kv.ErrRequirement) && n < often; n++ {
 		if err = b.run.Reload(); err == nil {
-			b.entry = true
+			b.reentry()
 			err = b.begin(ctx)
 		}
 	}

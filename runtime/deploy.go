@@ -34,6 +34,9 @@ func (w *Workflow) Digest() string { return w.digest }
 // its built modules) and stores it under its digest, whole or not at all. The
 // same content again is a no-op. Its errors name file, line and column.
 func (e *Engine) Deploy(ctx context.Context, folder fs.FS) (*Workflow, error) {
+	if err := e.writes(); err != nil {
+		return nil, err
+	}
 	f, err := ReadFolder(folder)
 	if err != nil {
 		return nil, err

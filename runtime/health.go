@@ -103,3 +103,10 @@ func (e *Engine) whyHeld() (reason string, held bool) {
 	}
 	return h.Reason, true
 }
+
+// writes says why nothing may be written into the store.
+func (e *Engine) writes() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.held
+}

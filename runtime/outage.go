@@ -79,23 +79,21 @@ func (e *Engine) expectNone(why error) {
 const (
 	firstLook  = 100 * time.Millisecond
 	longestGap = 10 * time.Second
-	// calm is how long a store has to be well for the next failure to be a
-	// first one again.
-	calm = time.Minute
 )
 
 // mend opens the store anew whenever it has failed, and goes on with the runs
-// that it interrupted.
+// that it interrupted. A store that fails again before it has taken anything is
+// looked at less and less often.
 func (e *Engine) mend() {
 	var wait time.Duration
-	var mended time.Time
+	var commits uint64
 	for {
 		select {
 		case <-e.closing.Done():
 			return
 		case <-e.failed:
 		}
-		if time.Since(mended) > calm {
+		if e.store.Health().Commits != commits {
 			wait = 0
 		}
 		e.end(e.now())
@@ -104,7 +102,7 @@ func (e *Engine) mend() {
 				return
 			}
 		}
-		mended = time.Now()
+		commits = e.store.Health().Commits
 		e.resurrect()
 	}
 }
