@@ -49,6 +49,13 @@ type outcome struct {
 
 // childMain does the task, if this process was started for one.
 func childMain() (code int, ok bool) {
+	if dir := os.Getenv(poisonVariable); dir != "" {
+		if err := poisonMain(dir); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1, true
+		}
+		return 0, true
+	}
 	text := os.Getenv(childVariable)
 	if text == "" {
 		return 0, false
