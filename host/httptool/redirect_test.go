@@ -109,8 +109,8 @@ func TestReadsFollowRedirects(t *testing.T) {
 
 // Another place gets neither credentials nor the key, and whoever sits there
 // cannot have them used by sending the read back.
-// Seen red with all headers sent everywhere, and with them sent after the way
-// back.
+// Seen red with all headers sent everywhere, and with them sent again after the
+// way back.
 func TestCredentialsStayWhereTheyBelong(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
@@ -124,7 +124,7 @@ func TestCredentialsStayWhereTheyBelong(t *testing.T) {
 	}
 	own, other := moves(t, see("own")), moves(t, see("other"))
 	tool := toward(t, host.Read, own, httptool.Config{
-		URL: moved("302", own+moved("302", other+moved("307", own+"/end"))),
+		URL: moved("302", own+moved("302", other+moved("307", own+moved("302", "/end")))),
 		Key: httptool.Key{Header: "X-Id"},
 		Headers: map[string]string{
 			"Authorization": "Bearer {secret.token}", "X-Token": "{secret.token}", "Cookie": "a=b", "X-Api-Key": "literal",
@@ -136,7 +136,7 @@ func TestCredentialsStayWhereTheyBelong(t *testing.T) {
 	}
 	all := []string{"Accept", "Accept-Language", "Authorization", "Cookie", "User-Agent", "X-Api-Key", "X-Id", "X-Token"}
 	few := []string{"Accept", "User-Agent"}
-	for who, want := range map[string][][]string{"own": {all, all, few}, "other": {few}} {
+	for who, want := range map[string][][]string{"own": {all, all, few, few}, "other": {few}} {
 		if len(seen[who]) != len(want) {
 			t.Fatalf("%s saw %d requests", who, len(seen[who]))
 		}
@@ -187,7 +187,7 @@ func TestWhereRedirectsMayLead(t *testing.T) {
 	}
 }
 
-// Seen red without a bound (it never ends), and with one more.
+// Seen red with a bound of 6.
 func TestRedirectsInACircleEnd(t *testing.T) {
 	t.Parallel()
 	var requests atomic.Int32

@@ -136,6 +136,38 @@ func TestAnswersKeepTheirBytes(t *testing.T) {
 	}
 }
 
+// A place that secrets come from may tell of one why it has no other.
+// Seen red with the reason as it is.
+func TestSecretsAreCutOutOfTheReasonWhyOneIsMissing(t *testing.T) {
+	t.Parallel()
+	cfg := &httptool.Config{URL: "https://x.example", Headers: map[string]string{"A": "{secret.none} {secret.token}"}}
+	secrets := values("token", "s3cr3t/value")
+	secrets["none"] = host.Secret{Value: func(context.Context) (string, error) {
+		return "", errors.New("the vault does not like s3cr3t%2fvalue" + strings.Repeat("!", 2000))
+	}}
+	a := build(t, host.Contract{}, cfg, secrets).Try(t.Context(), call(`{}`))
+	if want := "secret none: the vault does not like [secret token]!!"; !strings.HasPrefix(a.Message, want) || len(a.Message) > 1100 {
+		t.Errorf("%+v", a)
+	}
+}
+
+// Who stops waiting for a secret has not been refused by anybody.
+// Seen red with every missing secret counted as refused credentials.
+func TestWaitingForASecretEnds(t *testing.T) {
+	t.Parallel()
+	cfg := &httptool.Config{URL: "https://x.example", Headers: map[string]string{"A": "{secret.slow}"}}
+	secrets := map[string]host.Secret{"slow": {Value: func(ctx context.Context) (string, error) {
+		<-ctx.Done()
+		return "", ctx.Err()
+	}}}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	a := build(t, host.Contract{}, cfg, secrets).Try(ctx, call(`{}`))
+	if a.Outcome != notApplied || a.CredentialsRefused || a.Code != "not_sent" {
+		t.Errorf("%+v", a)
+	}
+}
+
 // A secret is read at each sending: a new value works without a restart, and a
 // missing one means that nothing is sent.
 func TestSecretsAreReadWhenTheyAreNeeded(t *testing.T) {
