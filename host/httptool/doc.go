@@ -8,11 +8,14 @@
 // What it promises:
 //
 //   - One try is one sending. Nothing underneath sends a request again: not on
-//     a broken connection, not after a redirect, not through a proxy.
+//     a broken connection, not through a proxy. Only a read by GET goes on to
+//     where redirects lead, at most five times, without its credentials once it
+//     leaves its place, and never from https to http.
 //   - Call.Sent is called after the connection stands and before the first byte
 //     of the request leaves.
 //   - Values of secrets are read when a request is sent, are never kept, and are
-//     cut out of every answer, verdict and message.
+//     cut out of every answer, verdict and message. What people are shown has
+//     their names.
 //   - A private address is not reached unless the tool says allow = ["private"];
 //     the address that is dialled is checked, not the name.
 package httptool

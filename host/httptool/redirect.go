@@ -29,7 +29,7 @@ func (s *sending) onward(location string) (next *sending, why string) {
 	switch {
 	case location == "":
 		return nil, "it does not say where to"
-	case err != nil || u.Opaque != "" || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https":
+	case err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https":
 		return nil, "it leads to no http or https URL"
 	case s.url.Scheme == "https" && u.Scheme != "https":
 		return nil, "it leads from https to http"

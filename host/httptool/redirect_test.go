@@ -173,6 +173,7 @@ func TestWhereRedirectsMayLead(t *testing.T) {
 		{name: "http to https", from: "http://a.example/", location: "https://a.example/", to: "https://a.example/", away: true},
 		{name: "https to http", from: from, location: "http://a.example/", why: "it leads from https to http"},
 		{name: "a file", from: from, location: "file:///etc/passwd", why: "it leads to no http or https URL"},
+		{name: "another protocol", from: from, location: "ftp://a.example/z", why: "it leads to no http or https URL"},
 		{name: "a script", from: from, location: "javascript:alert(1)", why: "it leads to no http or https URL"},
 		{name: "no host", from: from, location: "https:///z", why: "it leads to no http or https URL"},
 		{name: "an opaque URL", from: from, location: "https:z", why: "it leads to no http or https URL"},

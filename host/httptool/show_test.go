@@ -32,32 +32,38 @@ func TestWhatPeopleAreShown(t *testing.T) {
 		want string
 	}{
 		{
-			"JSON", httptool.Config{URL: "https://x.example/o/{order}?full=1", Headers: map[string]string{"authorization": "Bearer {secret.token}", "X-Version": "7"}},
+			"JSON",
+			httptool.Config{URL: "https://x.example/o/{order}?full=1", Headers: map[string]string{"authorization": "Bearer {secret.token}", "X-Version": "7"}},
 			abi.TypeJSON, `{"order":"a/b", "amount":1.50}`,
 			"POST https://x.example/o/a%2Fb?full=1 (acme-eu)\nAuthorization: Bearer {secret.token}\nContent-Type: application/json\n" +
 				"Idempotency-Key: {key}\nUser-Agent: pawl\nX-Version: 7\n\n" + `{"order":"a/b", "amount":1.50}`,
 		},
 		{
-			"two accounts", httptool.Config{URL: "https://x.example/", Method: "PUT", Headers: map[string]string{"A": "{secret.token}{secret.third}", "B": "{secret.second}"}},
+			"two accounts",
+			httptool.Config{URL: "https://x.example/", Method: "PUT", Headers: map[string]string{"A": "{secret.token}{secret.third}", "B": "{secret.second}"}},
 			abi.TypeJSON, ``,
 			"PUT https://x.example/ (acme-bank, acme-eu)\nA: {secret.token}{secret.third}\nB: {secret.second}\nIdempotency-Key: {key}\nUser-Agent: pawl\n\n",
 		},
 		{
-			"a form", httptool.Config{URL: "https://x.example/", Body: "form", Key: httptool.Key{JSON: "/id"}},
+			"a form",
+			httptool.Config{URL: "https://x.example/", Body: "form", Key: httptool.Key{JSON: "/id"}},
 			abi.TypeJSON, `{"a":{"b":"c d"}}`,
 			"POST https://x.example/\nContent-Type: application/x-www-form-urlencoded\nUser-Agent: pawl\n\na%5Bb%5D=c+d&id=%7Bkey%7D",
 		},
 		{
-			"a key in the query", httptool.Config{URL: "https://x.example/", Method: "DELETE", Key: httptool.Key{Query: "id", Format: "uuid"}},
+			"a key in the query",
+			httptool.Config{URL: "https://x.example/", Method: "DELETE", Key: httptool.Key{Query: "id", Format: "uuid"}},
 			abi.TypeJSON, ``, "DELETE https://x.example/?id={key}\nUser-Agent: pawl\n\n",
 		},
 		{
-			"text", httptool.Config{URL: "https://x.example/", Body: "raw"},
+			"text",
+			httptool.Config{URL: "https://x.example/", Body: "raw"},
 			abi.TypeBytes, "a body of 1 bytes",
 			"POST https://x.example/\nContent-Type: application/octet-stream\nIdempotency-Key: {key}\nUser-Agent: pawl\n\na body of 1 bytes",
 		},
 		{
-			"no text", httptool.Config{URL: "https://x.example/", Body: "raw"},
+			"no text",
+			httptool.Config{URL: "https://x.example/", Body: "raw"},
 			abi.TypeBytes, "\x1b[2J",
 			"POST https://x.example/\nContent-Type: application/octet-stream\nIdempotency-Key: {key}\nUser-Agent: pawl\n" +
 				"a body of 4 bytes, sha256:05704e8a84c06017af3105c9536c4f0a8396a079988a10374146d7f747e3b705",

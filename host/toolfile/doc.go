@@ -12,7 +12,11 @@
 //	pawl = 1                                  # format of the file; required
 //
 //	[secret]                                  # by name; read whenever it is needed, never stored
-//	pay_token = { env = "PAY_TOKEN" }         # or { file = "/run/secrets/pay_token" }
+//	pay_token = { env = "PAY_TOKEN" }         # or file = "/run/secrets/pay_token"
+//	                                          # or command = ["pass", "show", "pay"]: run without a shell
+//	                                          # in the file's folder, at most 10 s, its output counts
+//	                                          # for a minute
+//	bank      = { file = "bank", account = "acme-eu" }   # account: whose books it opens; default: unknown
 //
 //	[tool."payments-eu"]
 //	kind    = "http"                          # required
