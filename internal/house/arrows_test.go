@@ -17,6 +17,7 @@ var arrows = map[string]struct {
 	"host":          {[]string{"host/abi"}, "the effect protocol knows no store and no kind of tool"},
 	"host/expr":     {nil, "a leaf: expressions over JSON, whoever uses them"},
 	"host/tomlfile": {nil, "a leaf: TOML with places, for both files"},
+	"host/hosttest": {[]string{"host", "host/abi"}, "it sees a tool as the protocol does, and no kind of tool"},
 	"host/httptool": {[]string{"host", "host/abi", "host/expr"}, "one kind of tool; it does not know where its description stood"},
 	"host/toolfile": {[]string{"host", "host/abi", "host/expr", "host/tomlfile"}, "it is given the kinds, so it never imports one"},
 
