@@ -11,6 +11,7 @@ import (
 type cli struct {
 	Globals
 
+	New     newCommand     `cmd:"" help:"Make a folder with a new workflow and its first step."`
 	Build   buildCommand   `cmd:"" help:"Build the modules of a workflow from its Go sources."`
 	Run     runCommand     `cmd:"" help:"Start a run of a workflow, or go on with it, and wait for it."`
 	Resume  resumeCommand  `cmd:"" help:"Go on with a run where it stands."`
