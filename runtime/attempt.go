@@ -31,6 +31,7 @@ type attempt struct {
 	calls  int // made so far in this entry
 	began  time.Time
 	worked atomic.Int64 // by the guest of this entry
+	asked  bool         // a person wants it to go on now
 }
 
 // attempt executes the open attempt of the current step and records its end.
@@ -44,6 +45,9 @@ func (b *body) attempt(ctx context.Context) error {
 		a.index, a.number, at = s.Current, s.Steps[s.Current].Attempts, s.Steps[s.Current].At
 	})
 	a.step = b.step(a.index)
+	b.engine.mu.Lock()
+	a.asked, b.asked = b.asked, false
+	b.engine.mu.Unlock()
 	b.emit(Event{Kind: Begun, Call: -1})
 	guest, cancel := a.bounded(ctx)
 	exit, err := a.enter(guest, at)
@@ -182,6 +186,7 @@ func (a *attempt) settle(ctx context.Context, exit *sandbox.Exit, err error) err
 		diverged  *divergedError
 		trap      *sandbox.Trap
 		input     *inputFailure
+		leaves    *leaving
 	)
 	if err == nil || errors.As(err, &trap) {
 		if left := a.leftOver(); left != nil {
@@ -189,6 +194,9 @@ func (a *attempt) settle(ctx context.Context, exit *sandbox.Exit, err error) err
 		}
 	}
 	switch {
+	case errors.As(err, &leaves):
+		w := a.wait(leaves)
+		return a.run.Wait(durably, &w)
 	case errors.As(err, &undecided):
 		return a.run.Park(durably, a.park(journal.ParkUnknown, a.calls-1, unknownSentence(undecided), undecided.Help))
 	case errors.As(err, &diverged):

@@ -41,6 +41,8 @@ type body struct {
 	// Guarded by the engine's mu.
 	lease   kv.Lease
 	timer   *time.Timer
+	waits   *journal.Wait // what it sleeps for, if a call waits
+	asked   bool          // a person wants it to go on now
 	changed chan struct{} // closed and renewed when the body sleeps or wakes; closed for good at its end
 
 	err error // why it stopped, if its records do not say; written before it leaves
@@ -80,6 +82,9 @@ func (b *body) take() (err error) {
 		return err
 	}
 	b.reentry()
+	if w := b.waiting(); w != nil && w.Pause != nil {
+		b.engine.pauses.restore(w.Tool, *w.Pause, time.UnixMicro(w.Until))
+	}
 	return nil
 }
 
@@ -143,6 +148,12 @@ func (b *body) due() (at time.Time) {
 	return at
 }
 
+// waiting is what a call of the open attempt waits for, or nil.
+func (b *body) waiting() (w *journal.Wait) {
+	b.run.Read(func(s *journal.State) { w = s.Wait })
+	return w
+}
+
 // errStopped ends an attempt because the engine closes.
 var errStopped = errors.New("pawl: engine closing")
 
@@ -155,6 +166,7 @@ func (b *body) drive(stopping context.Context) {
 	defer context.AfterFunc(b.ctx, func() { cancel(context.Cause(b.ctx)) })()
 	b.run.StartClock()
 	defer b.run.StopClock()
+	defer b.engine.pauses.yield(b.id)
 	err := b.takeOver(ctx)
 	b.entered.Store(err == nil)
 	for err == nil && b.phase() == journal.PhaseOpen {
@@ -236,13 +248,13 @@ func (b *body) begin(ctx context.Context) error {
 	entry := b.entry
 	b.entry = false
 	var step int
-	var open bool
+	var open, waited bool
 	b.run.Read(func(s *journal.State) {
-		step = s.Current
-		open = s.Phase == journal.PhaseOpen || (s.Phase == journal.PhaseDecision && s.Steps[step].Attempts > 0)
+		step, waited = s.Current, s.Wait != nil
+		open = waited || s.Phase == journal.PhaseOpen || (s.Phase == journal.PhaseDecision && s.Steps[step].Attempts > 0)
 	})
 	if open {
-		if !entry {
+		if !entry && !waited {
 			return nil
 		}
 		charged, err := b.run.Reenter(ctx)

@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -50,6 +51,9 @@ func (a *attempt) call(ctx context.Context, r *sandbox.Request) (*sandbox.Reply,
 	if t, ok := tool.(insideTool); ok {
 		return a.inside(ctx, r, t, c, known.occurrence)
 	}
+	if err := a.pass(r.Tool, c); err != nil {
+		return nil, err
+	}
 	return a.carry(ctx, r, tool, c, known)
 }
 
@@ -76,10 +80,16 @@ func (a *attempt) carry(ctx context.Context, r *sandbox.Request, tool host.Tool,
 	// What is in flight when the engine stops may finish within the grace, so
 	// that a stop in good order leaves nothing unknown.
 	c.Cut = a.body.cut.Done()
+	c.Sends, c.Patience = &a.body.engine.sends, patience
 	receipt, err := host.Do(ctx, tool, ownedLedger{ledger, a.body, contract.Timeout}, c, known.past)
+	var waits *host.WaitError
+	if errors.As(err, &waits) {
+		return nil, a.leave(r.Tool, contract, c, waits)
+	}
 	if err != nil {
 		return nil, err
 	}
+	a.learn(c.Tool, receipt)
 	a.body.survive()
 	return answer(receipt.Status, receipt.Response.Body, receipt.At, abi.ResultHead{
 		Type: receipt.Response.Type, Code: receipt.Code, Message: receipt.Message, AfterMS: receipt.After.Milliseconds(),
@@ -130,7 +140,7 @@ func (a *attempt) known(index int, grant, id string, hash host.Hash) (k knowledg
 				got:      fmt.Sprintf("%s with request %s", id, hash),
 			}
 		case c.Receipt == nil:
-			k.past = host.Past{Tries: c.Tries, First: c.First, Last: c.Last}
+			k.past = host.Past{Tries: c.Tries, First: c.First, Last: c.Last, Receiver: c.Receiver, Waited: c.Waited.Host()}
 		case !c.Again(a.number):
 			k.answer = c.Receipt
 		default:
@@ -191,7 +201,8 @@ func (a *attempt) key(id string, hash host.Hash, occurrence uint32) host.Key {
 	})
 }
 
-// refuse says why a call cannot become an intent.
+// refuse says why a call cannot become an intent; else it fills in what the
+// intent needs.
 func (a *attempt) refuse(r *sandbox.Request, tool host.Tool, c *host.Call, hashErr error) (abi.Status, string) {
 	switch {
 	case tool == nil:
@@ -206,6 +217,10 @@ func (a *attempt) refuse(r *sandbox.Request, tool host.Tool, c *host.Call, hashE
 		return abi.Invalid, "seeing unknown outcomes does not exist yet; leave steps.SeeUnknown out"
 	}
 	if err := host.Check(tool, c); err != nil {
+		return abi.Invalid, err.Error()
+	}
+	var err error
+	if _, c.Shown, err = host.Show(tool, c); err != nil {
 		return abi.Invalid, err.Error()
 	}
 	return abi.OK, ""

@@ -125,14 +125,18 @@ type Orphan struct {
 // CallCheckpoint is how one call stands. A call that was refused before it
 // became an intent has no key.
 type CallCheckpoint struct {
-	N            int             `json:"n"` // from 0
-	Tool         string          `json:"tool"`
-	Use          string          `json:"use,omitempty"` // the operator's tool, where the name differs
-	Effect       string          `json:"effect,omitempty"`
-	Attempt      int             `json:"attempt"`
-	Key          string          `json:"key,omitempty"`
-	RequestHash  string          `json:"request_hash"`
-	Claimed      bool            `json:"claimed,omitempty"` // made by an earlier attempt, whose receipt the attempt got
+	N           int    `json:"n"` // from 0
+	Tool        string `json:"tool"`
+	Use         string `json:"use,omitempty"` // the operator's tool, where the name differs
+	Effect      string `json:"effect,omitempty"`
+	Attempt     int    `json:"attempt"`
+	Key         string `json:"key,omitempty"`
+	Generation  uint32 `json:"generation,omitempty"` // of the key
+	RequestHash string `json:"request_hash"`
+	// ShownHash is the hash of the request as people see it before it is sent.
+	ShownHash    string          `json:"shown_hash,omitempty"`
+	Receiver     string          `json:"receiver,omitempty"` // whom the last try went to
+	Claimed      bool            `json:"claimed,omitempty"`  // made by an earlier attempt, whose receipt the attempt got
 	Tries        int             `json:"tries"`
 	Outcome      string          `json:"outcome"`
 	Status       string          `json:"status,omitempty"` // what the step was told

@@ -175,6 +175,10 @@ func (d *document) call(i int, c *journal.Call) CallCheckpoint {
 	}
 	if !c.Refused {
 		doc.Effect, doc.Key, doc.Request = c.Class.String(), c.Key.String(), d.json(&c.Request)
+		doc.Generation, doc.Receiver = c.Generation, c.Receiver
+		if c.Shown != (host.Hash{}) {
+			doc.ShownHash = c.Shown.String()
+		}
 	}
 	if r := c.Receipt; r != nil {
 		doc.Outcome = host.Outcome(r.Outcome).String()
@@ -196,8 +200,15 @@ var statusNames = map[abi.Status]string{
 	abi.Budget: "budget", abi.Cancelled: "cancelled", abi.Deadline: "deadline", abi.Unknown: "unknown",
 }
 
-// state derives the run's state, its reasons and what may be done. This is the
-// closed table: every state that does not move by itself names its waker.
+// Who moves a run that does not move by itself.
+const (
+	wakerTimer    = "timer"
+	wakerOperator = "operator"
+)
+
+// state derives the run's state, its reasons and what may be done: the closed
+// table of RATIONALE.md. Every state that does not move by itself names its
+// waker.
 func (d *document) state(c *Checkpoint) {
 	s := d.snapshot
 	if s.Ended() {
@@ -205,11 +216,15 @@ func (d *document) state(c *Checkpoint) {
 		return
 	}
 	st := s.Steps[s.Current]
-	reason := Reason{Step: st.Name, Waker: "operator"}
+	reason := Reason{Step: st.Name, Waker: wakerOperator}
 	switch s.Phase {
 	case journal.PhaseWaiting:
 		c.State = StateWaiting
-		reason.Code, reason.Waker, reason.At = "timer", "timer", &st.Next
+		if s.Wait != nil {
+			d.waits(c, st, &reason)
+			break
+		}
+		reason.Code, reason.Waker, reason.At = "timer", wakerTimer, &st.Next
 		reason.Sentence = fmt.Sprintf("%s waits for attempt %d at %s: %s", st.Name, st.Attempts+1,
 			st.Next.Format(time.TimeOnly), st.Failure.Message)
 		d.offer(c, fmt.Sprintf("begins attempt %d of %s now", st.Attempts+1, st.Name)+d.again(st, st.Attempts+1))
@@ -243,6 +258,17 @@ func (d *document) state(c *Checkpoint) {
 	if reason.Sentence != "" {
 		c.Reasons = append(c.Reasons, reason)
 	}
+}
+
+// waits fills in the state of a run with a call that waits.
+func (d *document) waits(c *Checkpoint, st *journal.Step, reason *Reason) {
+	w := d.snapshot.Wait
+	reason.Code, reason.Waker, reason.At, reason.Sentence, reason.Call = w.Code, w.Waker, &st.Next, w.Sentence, &w.Call
+	does := fmt.Sprintf("goes on inside attempt %d of %s now", st.Attempts, st.Name)
+	if w.Code == journal.WaitPaused {
+		does += "; tries " + w.Tool + " once, and lets its other calls go if that works"
+	}
+	d.offer(c, does+d.again(st, st.Attempts))
 }
 
 // resolvable reports whether going on can find out what became of the call: of

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/pawl-dev/pawl/host"
 	"github.com/pawl-dev/pawl/kv"
 	"github.com/pawl-dev/pawl/runtime/internal/journal"
 	"github.com/pawl-dev/pawl/runtime/internal/sandbox"
@@ -20,7 +21,9 @@ type Engine struct {
 	book    *journal.Book
 	sandbox *sandbox.Sandbox
 	slots   chan struct{} // one per run that may execute
-	id      string        // who holds this engine's leases, for people too
+	pauses  pauses
+	sends   host.Sends // of all calls of this process
+	id      string     // who holds this engine's leases, for people too
 
 	// closing is cancelled when Close begins; background are the goroutines
 	// that end then.
@@ -129,7 +132,7 @@ func (e *Engine) admit(id string, why entering) (*body, error) {
 		return nil, e.hurry(b, why)
 	}
 	b := newBody(e, e.era, id)
-	b.spared = e.expected[id].spared
+	b.spared, b.asked = e.expected[id].spared, why == resuming
 	e.live[id] = b
 	e.arrive(id)
 	b.era.bodies.Add(1)
@@ -172,6 +175,7 @@ func (e *Engine) enter(id string, why entering) error {
 // hurry begins the attempt that a sleeping body waits for. The caller holds mu.
 func (e *Engine) hurry(b *body, why entering) error {
 	if why == resuming && b.timer != nil && b.timer.Stop() {
+		b.asked = true
 		e.wake(b)
 		return nil
 	}
@@ -182,8 +186,9 @@ func (e *Engine) hurry(b *body, why entering) error {
 // starts too: its attempt is begun, and only it can record that it was left in
 // good order. The caller is counted in the era's bodies.
 func (e *Engine) schedule(b *body, why entering) {
-	due := b.due()
+	due, waits := b.due(), b.waiting()
 	e.mu.Lock()
+	b.waits = waits
 	ended := e.closed || b.era != e.era || e.outage != nil
 	switch {
 	case due.IsZero() || why == resuming:
@@ -201,11 +206,16 @@ func (e *Engine) schedule(b *body, why entering) {
 // holds mu.
 func (e *Engine) sleep(b *body, due time.Time) {
 	b.era.bodies.Add(1)
+	if due.After(time.Now()) && e.over(b.waits) {
+		due = time.Now() // what it waits for came while it went to sleep
+	}
 	b.timer = time.AfterFunc(time.Until(due), func() {
 		e.mu.Lock()
 		ended := b.era.stopping.Err() != nil
 		if ended {
 			b.timer = nil
+		} else if due := e.still(b, time.Now()); !due.IsZero() {
+			b.timer.Reset(time.Until(due))
 		} else {
 			e.wake(b)
 		}

@@ -35,6 +35,7 @@ const (
 	Asked         = journal.Asked
 	AttemptFailed = journal.AttemptFailed
 	Parked        = journal.Parked
+	Waiting       = journal.Waiting
 	Stopped       = journal.Stopped
 	Completed     = journal.Completed
 	Logged        = journal.Logged

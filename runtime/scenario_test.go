@@ -194,9 +194,10 @@ func TestRefusedCredentialsSettleNothing(t *testing.T) {
 	<-held
 	p.kill()
 	w.fault("pay.refund", "401", -1)
-	c := w.resume()
-	if c.State != pawl.StateNeedsDecision || c.Reasons[0].Code != "unknown" {
-		t.Fatalf("state %s: %+v", c.State, c.Reasons)
+	out := w.op("resume", func(k *task) { k.Longest = 0 }).end()
+	c := out.After
+	if out.Error != "" || c.State != pawl.StateWaiting || c.Reasons[0].Code != "tool_paused" {
+		t.Fatalf("%s, state %s: %+v", out.Error, c.State, c.Reasons)
 	}
 	if call := c.Step("one").Calls[0]; call.Outcome != "unknown" || call.Receipt != nil {
 		t.Errorf("call %+v", call)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/pawl-dev/pawl/runtime/internal/journal"
@@ -106,7 +107,7 @@ func (b *body) moved(s *journal.State, w *Workflow) (diffs []Difference) {
 func (e *Engine) promises(s *journal.State) (diffs []Difference) {
 	pinned := journal.Pins{Tools: map[string][]byte{}}
 	for _, st := range s.Steps {
-		for _, c := range st.Calls {
+		for _, c := range slices.Concat(st.Calls, st.Unclaimed) {
 			if contract, ok := s.Start.Pins.Tools[c.Tool]; ok && !c.Refused {
 				pinned.Tools[c.Tool] = contract
 			}
@@ -126,7 +127,7 @@ func (b *body) rehearse(ctx context.Context, s *journal.State) error {
 		return nil // nothing of it has happened
 	}
 	a := &attempt{body: b, run: b.run, step: b.step(s.Current), index: s.Current, number: s.Steps[s.Current].Attempts, began: time.Now()}
-	if s.Phase == journal.PhaseFailed || s.Phase == journal.PhaseWaiting {
+	if s.Phase == journal.PhaseFailed || s.Phase == journal.PhaseWaiting && s.Wait == nil {
 		a.number++ // the calls that the next attempt makes again are free
 	}
 	guest, cancel := a.bounded(ctx)
@@ -179,7 +180,7 @@ func (a *attempt) trial(ctx context.Context, at time.Time) (*sandbox.Exit, error
 		switch {
 		case err != nil:
 			return nil, err
-		case known.answer == nil:
+		case known.answer == nil, known.claim != nil:
 			return nil, errEqualSoFar
 		}
 		a.calls++

@@ -66,5 +66,10 @@ func (r *Record) bound() {
 	case r.Park != nil:
 		r.Park.Code, r.Park.Sentence = cut(r.Park.Code, maxCode), cut(r.Park.Sentence, maxMessage)
 		r.Park.Help = cut(r.Park.Help, maxMessage)
+	case r.Wait != nil:
+		r.Wait.Sentence, r.Wait.Waker = cut(r.Wait.Sentence, maxMessage), cut(r.Wait.Waker, maxCode)
+		if w := r.Wait.Waited; w != nil {
+			w.Code, w.Message = cut(w.Code, maxCode), cut(w.Message, maxMessage)
+		}
 	}
 }

@@ -34,6 +34,7 @@ const (
 	Asked         EventKind = "asked"     // the receiver was asked what happened; the message is that of the try, or why there is no verdict
 	AttemptFailed EventKind = "attempt_failed"
 	Parked        EventKind = "parked"
+	Waiting       EventKind = "waiting" // durable: a call has left its memory to wait
 	Stopped       EventKind = "stopped" // left in good order, resumable
 	Completed     EventKind = "completed"
 	Logged        EventKind = "log"
@@ -59,7 +60,8 @@ type Event struct {
 	Seq uint64
 	// Merged says that the record before became durable in the same commit.
 	Merged bool
-	// Due is when the next attempt is due, for AttemptFailed; zero if never.
+	// Due is when the next attempt is due, for AttemptFailed, or
+	// a wait is over; zero if never.
 	Due time.Time
 	// Elapsed is the time since the intent (for calls) or since the guest was
 	// entered (for steps).

@@ -45,7 +45,8 @@ func (l *CallLedger) Intend(_ context.Context, i host.Intent) (host.Barrier, err
 		Step: l.step, Attempt: l.call.Attempt, Call: l.call.Index, Grant: l.grant, Tool: l.call.Tool,
 		Class: uint8(i.Class), Key: l.call.Key[:], KeyVersion: host.KeyVersion, Hash: l.call.Hash[:],
 		Type: l.call.Type, Request: body, Occurrence: l.occurrence, Generation: l.generation,
-		Charged: i.Contract.Charged(),
+		Charged: i.Contract.Charged(), Receiver: cut(i.Receiver, maxMessage), Shown: shown(l.call),
+		SeeUnknown: l.call.SeeUnknown,
 	}})
 }
 
@@ -62,7 +63,7 @@ func (l *CallLedger) Retry(_ context.Context, t host.Retry) (host.Barrier, error
 	}
 	return r.append(nil, []Event{l.event(IntentDurable)}, Record{Retry: &Retry{
 		Step: l.step, Attempt: l.call.Attempt, Call: l.call.Index, Try: t.Call.Try,
-		Code: t.Last.Code, Message: t.Last.Message,
+		Code: t.Last.Code, Message: t.Last.Message, Receiver: cut(t.Receiver, maxMessage),
 	}})
 }
 
@@ -114,4 +115,11 @@ func (l *CallLedger) event(kind EventKind) Event {
 		Kind: kind, Step: l.run.state.Start.Steps[l.step], Attempt: l.call.Attempt, Call: l.call.Index,
 		Tool: l.grant, Class: l.contract.Effect, Try: l.call.Try, Tries: l.contract.Tries, Elapsed: time.Since(l.began),
 	}
+}
+
+func shown(c *host.Call) []byte {
+	if c.Shown == (host.Hash{}) {
+		return nil
+	}
+	return c.Shown[:]
 }

@@ -19,7 +19,8 @@ type Listing struct {
 	Title      string `cbor:"4,keyasint,omitempty"`
 	Started    int64  `cbor:"5,keyasint"` // microseconds
 	Phase      Phase  `cbor:"6,keyasint"`
-	// Code is that of the park, in PhaseDecision.
+	// Code is that of the park, in PhaseDecision, or of the wait, in PhaseWaiting
+	// if a call waits.
 	Code string `cbor:"7,keyasint,omitempty"`
 	// Due is when the next attempt is due, in PhaseWaiting; microseconds.
 	Due int64 `cbor:"8,keyasint,omitempty"`
@@ -43,6 +44,9 @@ func (s *State) listing() Listing {
 		l.Code = s.Park.Code
 	case s.Phase == PhaseWaiting:
 		l.Due = micros(s.Steps[s.Current].Next)
+		if s.Wait != nil {
+			l.Code = s.Wait.Code
+		}
 	}
 	return l
 }

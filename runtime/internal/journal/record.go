@@ -39,6 +39,7 @@ type Record struct {
 	Park    *Park    `cbor:"9,keyasint,omitempty"`
 	Recover *Recover `cbor:"10,keyasint,omitempty"`
 	Stop    *Stop    `cbor:"11,keyasint,omitempty"`
+	Wait    *Wait    `cbor:"12,keyasint,omitempty"`
 	Claim   *Claim   `cbor:"13,keyasint,omitempty"`
 	Upgrade *Upgrade `cbor:"15,keyasint,omitempty"`
 }
@@ -92,6 +93,9 @@ type Intent struct {
 	Occurrence uint32  `cbor:"12,keyasint,omitempty"`
 	Generation uint32  `cbor:"13,keyasint,omitempty"`
 	Charged    bool    `cbor:"14,keyasint,omitempty"`
+	Receiver   string  `cbor:"15,keyasint,omitempty"` // who the first try went to
+	Shown      []byte  `cbor:"16,keyasint,omitempty"` // 32 bytes: hash of the request as people see it
+	SeeUnknown bool    `cbor:"17,keyasint,omitempty"`
 }
 
 // Retry is the record before a further try, with its charge.
@@ -102,6 +106,8 @@ type Retry struct {
 	Try     int    `cbor:"4,keyasint"` // from 2
 	Code    string `cbor:"5,keyasint,omitempty"`
 	Message string `cbor:"6,keyasint,omitempty"`
+	// Receiver is who the try goes to.
+	Receiver string `cbor:"7,keyasint,omitempty"`
 }
 
 // Receipt is what came of a call.

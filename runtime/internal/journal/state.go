@@ -18,7 +18,7 @@ type Phase string
 const (
 	PhasePending   Phase = "pending"        // not begun (steps only)
 	PhaseOpen      Phase = "open"           // an attempt is begun and not ended
-	PhaseWaiting   Phase = "waiting"        // for a timer
+	PhaseWaiting   Phase = "waiting"        // for a timer, or for what a call waits for
 	PhaseFailed    Phase = "failed"         // holds; not ended
 	PhaseDecision  Phase = "needs_decision" // parked until a person acts
 	PhaseCompleted Phase = "completed"
@@ -36,6 +36,9 @@ type State struct {
 	Used    Used
 	// Park is set in PhaseDecision.
 	Park *Park
+	// Wait is set in PhaseWaiting if a call of the open attempt waits; otherwise
+	// the next attempt does.
+	Wait *Wait
 	// Clean says that the open attempt was left in good order.
 	Clean bool
 	// LastError is the last failed attempt; it stays after a later success.
@@ -93,6 +96,15 @@ type Call struct {
 	Tries       int
 	First, Last time.Time
 	Receipt     *Receipt // nil while the outcome is not known
+	// Receiver is who the last try went to; Shown is the hash of the request as
+	// people see it.
+	Receiver string
+	Shown    host.Hash
+	// Waited is where the call stood when it left to wait, if nothing was sent
+	// since.
+	Waited *Waited
+	// SeeUnknown says that the step opted in to be told of an unknown outcome.
+	SeeUnknown bool
 	// Stale says that the next attempt must make the call again although it
 	// was answered: its step failed as "not ready yet".
 	Stale bool
@@ -169,6 +181,8 @@ func (s *State) applyRecord(r *Record, at time.Time) error {
 		return s.recovered(r.Recover)
 	case r.Claim != nil:
 		return s.claim(r.Claim)
+	case r.Wait != nil:
+		return s.wait(r.Wait)
 	case r.Stop != nil:
 		s.Clean = true
 		return nil
@@ -204,7 +218,7 @@ func (s *State) begin(r *Begin, at time.Time) error {
 	st.Attempts, st.Phase, st.Next = r.Attempt, PhaseOpen, time.Time{}
 	s.Used.Attempts++
 	s.worked = 0
-	s.Phase, s.Park, s.Clean = PhaseOpen, nil, false
+	s.Phase, s.Park, s.Wait, s.Clean = PhaseOpen, nil, nil, false
 	return nil
 }
 
@@ -213,7 +227,7 @@ func (s *State) open(step, attempt int) (*Step, error) {
 	if step != s.Current || step >= len(s.Steps) || s.Steps[step].Attempts != attempt || attempt == 0 {
 		return nil, fmt.Errorf("a record of attempt %d of step %d, which is not open", attempt, step)
 	}
-	s.Phase, s.Park, s.Clean = PhaseOpen, nil, false
+	s.Phase, s.Park, s.Wait, s.Clean = PhaseOpen, nil, nil, false
 	s.Steps[step].Phase = PhaseOpen
 	return s.Steps[step], nil
 }
@@ -226,8 +240,9 @@ func (s *State) intent(r *Intent, at time.Time) error {
 	c := &Call{
 		Attempt: r.Attempt, Seq: s.Seq, Grant: r.Grant, Tool: r.Tool, Class: host.Class(r.Class), Type: r.Type,
 		Request: r.Request, Occurrence: r.Occurrence, Generation: r.Generation, Charged: r.Charged,
-		Tries: 1, First: at, Last: at,
+		Tries: 1, First: at, Last: at, Receiver: r.Receiver, SeeUnknown: r.SeeUnknown,
 	}
+	copy(c.Shown[:], r.Shown)
 	if len(r.Key) != len(c.Key) || len(r.Hash) != len(c.Hash) {
 		return fmt.Errorf("an intent with a key or hash of a wrong length")
 	}
@@ -280,7 +295,8 @@ func (s *State) retry(r *Retry, at time.Time) error {
 	if r.Try != c.Tries+1 {
 		return fmt.Errorf("try %d of call %d out of order", r.Try, r.Call)
 	}
-	c.Tries, c.Last = r.Try, at
+	c.Tries, c.Last, c.Waited = r.Try, at, nil
+	c.Receiver = r.Receiver
 	s.Used.Calls++
 	return nil
 }
@@ -290,7 +306,10 @@ func (s *State) receipt(r *Receipt) error {
 	if err != nil {
 		return err
 	}
-	c.Receipt = r
+	if host.Outcome(r.Outcome) == host.OutcomeUnknown && !c.SeeUnknown {
+		return fmt.Errorf("call %d settled as unknown, and its step did not ask to see that", r.Call)
+	}
+	c.Receipt, c.Waited = r, nil
 	for unit, n := range r.Units {
 		if s.Used.Units[unit] += n; s.Used.Units[unit] < 0 {
 			s.Used.Units[unit] = math.MaxInt64 // a sum that overflows has spent any budget
@@ -378,7 +397,7 @@ func (s *State) park(r *Park) error {
 	if r.Step != s.Current || r.Step >= len(s.Steps) {
 		return fmt.Errorf("a park of step %d, which is not the current one", r.Step)
 	}
-	s.Phase, s.Park, s.Clean = PhaseDecision, r, true
+	s.Phase, s.Park, s.Wait, s.Clean = PhaseDecision, r, nil, true
 	s.Steps[r.Step].Phase = PhaseDecision
 	return nil
 }

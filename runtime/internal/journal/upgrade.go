@@ -49,7 +49,7 @@ func (s *State) upgrade(r *Upgrade, at time.Time) error {
 		st.Failure = &mended
 	}
 	st.Spared = st.Attempts
-	if s.Phase == PhaseOpen || s.Phase == PhaseDecision {
+	if s.Phase == PhaseOpen || s.Phase == PhaseDecision || s.Wait != nil {
 		st.Spared = max(0, st.Attempts-1) // one goes on
 	}
 	s.Upgrades = append(s.Upgrades, Upgraded{At: at, From: r.From, To: r.Digest})

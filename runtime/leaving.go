@@ -1,0 +1,132 @@
+package runtime
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/pawl-dev/pawl/host"
+	"github.com/pawl-dev/pawl/runtime/internal/journal"
+)
+
+// patience is the longest that a call waits inside its instance, for its next
+// try or query. What has to wait longer leaves.
+const patience = 10 * time.Second
+
+// leaving ends the execution of an attempt because a call has to wait.
+type leaving struct{ wait journal.Wait }
+
+func (l *leaving) Error() string { return l.wait.Sentence }
+
+// leave makes the record of a wait that the effect protocol asks for.
+func (a *attempt) leave(grant string, contract host.Contract, c *host.Call, w *host.WaitError) error {
+	l := &leaving{journal.Wait{
+		Step: a.index, Attempt: a.number, Call: c.Index, Tool: c.Tool, Waker: wakerTimer,
+		Until: w.Until.UnixMicro(), Waited: journal.NewWaited(&w.Waited),
+	}}
+	last := w.Waited.Last.Code
+	if last == "" {
+		last = "no answer yet"
+	}
+	at := w.Until.UTC().Format(time.TimeOnly)
+	switch {
+	case w.Paused:
+		return a.pausedBy(l, grant, w)
+	case w.Hanging:
+		l.wait.Code = journal.WaitHanging
+		l.wait.Sentence = fmt.Sprintf("%s waits until %s: a send of %s has not returned although its time is over", a.step.Name, at, grant)
+	case !w.Waited.Unapplied && contract.Verifies && contract.Effect != host.Read:
+		l.wait.Code = journal.WaitSettle
+		l.wait.Sentence = fmt.Sprintf("%s asks %s at %s what became of the call (%s)", a.step.Name, grant, at, last)
+	case time.Until(w.Until) > contract.MaxBackoff:
+		l.wait.Code = journal.WaitRetryAfter
+		l.wait.Sentence = fmt.Sprintf("%s tries %s again at %s, as its receiver wants it (%s)", a.step.Name, grant, at, last)
+	default:
+		l.wait.Code = journal.WaitBackoff
+		l.wait.Sentence = fmt.Sprintf("%s tries %s again at %s (%s)", a.step.Name, grant, at, last)
+	}
+	return l
+}
+
+// pausedBy pauses the tool of a call whose credentials were refused.
+func (a *attempt) pausedBy(l *leaving, grant string, w *host.WaitError) error {
+	why := "credentials_refused"
+	if w.Waited.Last.CredentialsRefused {
+		why = w.Waited.Last.Code
+	}
+	e := a.body.engine
+	due, how := e.pauses.refused(l.wait.Tool, a.run.ID(), why, a.asked, time.Now(), w.Until)
+	a.pausedUntil(l, grant, due, how)
+	return l
+}
+
+func (a *attempt) pausedUntil(l *leaving, grant string, due time.Time, how journal.Pause) {
+	l.wait.Code, l.wait.Until, l.wait.Pause, l.wait.Waker = journal.WaitPaused, due.UnixMicro(), &how, wakerOperator
+	why := how.Why
+	if status, ok := strings.CutPrefix(why, "http_"); ok {
+		why = "HTTP " + status
+	}
+	l.wait.Sentence = fmt.Sprintf("%s refused the credentials (%s) since %s; mend the secret, then resume. It is tried again at %s",
+		grant, why, time.UnixMicro(how.Since).UTC().Format(time.RFC3339), due.UTC().Format(time.TimeOnly))
+}
+
+// pass says whether a call of the tool may be sent now, or has to wait for the
+// tool's pause to end.
+func (a *attempt) pass(grant string, c *host.Call) error {
+	due, how, ok := a.body.engine.pauses.admit(c.Tool, a.run.ID(), a.asked, time.Now())
+	if ok {
+		return nil
+	}
+	l := &leaving{journal.Wait{Step: a.index, Attempt: a.number, Call: c.Index, Tool: c.Tool}}
+	a.pausedUntil(l, grant, due, how)
+	return l
+}
+
+// learn draws from what came of a call whether its tool's credentials work.
+func (a *attempt) learn(tool string, r *host.Receipt) {
+	if r == nil || r.Outcome != host.OutcomeApplied && r.Outcome != host.OutcomeRejected {
+		return
+	}
+	if e := a.body.engine; e.pauses.lift(tool) {
+		e.awaken(func(w *journal.Wait) bool { return w.Code == journal.WaitPaused && w.Tool == tool })
+	}
+}
+
+// wait records that the attempt waits. A wait does not outlast the deadline:
+// then the run is parked for that.
+func (a *attempt) wait(l *leaving) journal.Wait {
+	w := l.wait
+	a.run.Read(func(s *journal.State) {
+		if d := s.Start.Limits.Deadline; d > 0 && w.Until > d {
+			w.Until = d + 1
+		}
+	})
+	return w
+}
+
+// awaken wakes the sleeping bodies whose wait fits.
+func (e *Engine) awaken(fits func(*journal.Wait) bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, b := range e.live {
+		if b.timer != nil && b.waits != nil && fits(b.waits) && b.timer.Stop() {
+			e.wake(b)
+		}
+	}
+}
+
+// still says until when a body that is due has to wait on, zero if it need not.
+// It is the one that tries then, if it waited for that.
+func (e *Engine) still(b *body, now time.Time) time.Time {
+	if b.waits == nil || b.waits.Code != journal.WaitPaused {
+		return time.Time{}
+	}
+	due, _, _ := e.pauses.admit(b.waits.Tool, b.id, false, now)
+	return due
+}
+
+// over reports whether a body waits for something that has come meanwhile. The
+// caller holds mu, so that whoever brings it finds the body asleep.
+func (e *Engine) over(w *journal.Wait) bool {
+	return w != nil && w.Code == journal.WaitPaused && !e.pauses.paused(w.Tool)
+}
