@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"time"
 
 	"github.com/pawl-dev/pawl/kv"
 )
@@ -20,6 +21,7 @@ type faulty struct {
 	full    bool
 	held    string
 	shared  bool
+	stuck   bool // leases cannot be renewed
 	// unread is what the next view fails with.
 	unread error
 	// gate, if not nil, is what a reopening waits for.
@@ -95,6 +97,26 @@ func (f *faulty) Reopen(ctx context.Context) error {
 	f.reopens++
 	f.broken = false
 	return nil
+}
+
+// Lease gives a short one that cannot be prolonged, if the store is stuck.
+func (f *faulty) Lease(ctx context.Context, name []byte, owner string, ttl time.Duration) (kv.Lease, error) {
+	l, err := f.Store.Lease(ctx, name, owner, ttl)
+	return stuckLease{l, f}, err
+}
+
+type stuckLease struct {
+	kv.Lease
+	store *faulty
+}
+
+func (l stuckLease) Renew(ctx context.Context, ttl time.Duration) error {
+	l.store.mu.Lock()
+	defer l.store.mu.Unlock()
+	if l.store.stuck {
+		return errDisk
+	}
+	return l.Lease.Renew(ctx, ttl)
 }
 
 func (f *faulty) Exclusive() bool {
