@@ -102,6 +102,22 @@ var rules = []rule{
 		hint: "a write failed and nothing was sent after it; look at the disk, then run the command again: it goes on from what is durable",
 	},
 	{
+		is: kv.ErrNoSpace, code: "no_space", status: statusUnavailable,
+		hint: "make space on the disk of the data directory, then run the command again: it goes on from what is durable",
+	},
+	{
+		is: pawl.ErrUnavailable, code: "store_unavailable", status: statusUnavailable,
+		hint: "look at the disk, then run the command again: it goes on from what is durable",
+	},
+	{
+		is: pawl.ErrHeld, code: "held", status: statusWaits,
+		hint: "pawl show and pawl runs work; go on with the directory that this one was copied from, or use another one with --data DIR",
+	},
+	{
+		is: pawl.ErrFenced, code: "fenced", status: statusRefused,
+		hint: "another engine goes on with the run; pawl show says how it stands",
+	},
+	{
 		is: pawl.ErrIncompatible, code: "incompatible", status: statusRefused,
 		hint: "the run goes on only with the contracts it was begun with; put them back, or start a new run under another id; nothing was executed",
 	},
@@ -116,6 +132,10 @@ var rules = []rule{
 	{
 		is: pawl.ErrInvalidInput, code: "invalid_input", status: statusUsage,
 		hint: "mend the input; nothing was stored",
+	},
+	{
+		is: pawl.ErrTooLarge, code: "too_large", status: statusUsage,
+		hint: "make the workflow's tools, limits or labels fewer, or its texts shorter; nothing was stored",
 	},
 	{
 		is: pawl.ErrNotFound, code: "not_found", status: statusUsage,

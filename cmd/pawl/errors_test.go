@@ -32,6 +32,11 @@ func TestEveryErrorHasACodeAStatusAndAHint(t *testing.T) {
 	}{
 		"locked":                     {&kv.LockedError{Dir: "d", PID: 42}, "store_locked", 5, "process 42"},
 		"broken":                     {fmt.Errorf("run: %w", kv.ErrStoreBroken), "store_broken", 5, "broken"},
+		"no space":                   {fmt.Errorf("%w: %w", pawl.ErrUnavailable, kv.ErrNoSpace), "no_space", 5, "free space"},
+		"unavailable":                {fmt.Errorf("x: %w", pawl.ErrUnavailable), "store_unavailable", 5, "unavailable"},
+		"held":                       {&pawl.HeldError{Reason: "it is a copy"}, "held", 3, "it is a copy"},
+		"fenced":                     {fmt.Errorf("x: %w", pawl.ErrFenced), "fenced", 4, "fenced"},
+		"too large":                  {pawl.ErrTooLarge, "too_large", 2, "too large"},
 		"corrupt":                    {&kv.CorruptError{Key: []byte("r/1"), Reason: "checksum"}, "corrupt", 5, "r/1"},
 		"broken by what is corrupt":  {fmt.Errorf("%w: %w", kv.ErrStoreBroken, &kv.CorruptError{Key: []byte("r/1"), Reason: "checksum"}), "corrupt", 5, "r/1"},
 		"damaged":                    {&kv.DamageError{File: "d/1.sst", Reason: "short"}, "corrupt", 5, "d/1.sst is damaged"},

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -12,7 +13,9 @@ import (
 	pawl "github.com/pawl-dev/pawl/runtime"
 )
 
-type runsCommand struct{}
+type runsCommand struct {
+	Label string `help:"Only the runs with this label, such as order=W4398027." placeholder:"NAME=VALUE"`
+}
 
 // summary is one run in a list.
 type summary struct {
@@ -29,7 +32,14 @@ type summary struct {
 }
 
 // Run is the command.
-func (*runsCommand) Run(ctx context.Context, g *Globals) (err error) {
+func (c *runsCommand) Run(ctx context.Context, g *Globals) (err error) {
+	label, value, named := strings.Cut(c.Label, "=")
+	if c.Label != "" && (!named || label == "") {
+		return &problem{
+			Code: "usage", Message: fmt.Sprintf("--label %q: want NAME=VALUE", c.Label),
+			Hint: "such as --label order=W4398027", Status: statusUsage,
+		}
+	}
 	if !g.exists() {
 		if !g.JSON {
 			fmt.Fprintf(g.stdout, "No runs yet: the data directory %s does not exist.\n", g.Data)
@@ -41,17 +51,25 @@ func (*runsCommand) Run(ctx context.Context, g *Globals) (err error) {
 		return err
 	}
 	defer w.close(&err)
-	if g.JSON {
-		return g.listJSON(w)
+	runs := w.Runs()
+	if named {
+		runs = w.RunsBy(label, value)
 	}
-	return g.list(w)
+	if g.JSON {
+		return g.listJSON(runs)
+	}
+	none := fmt.Sprintf("No runs yet in %s.", g.Data)
+	if named {
+		none = fmt.Sprintf("No runs with %s in %s.", c.Label, g.Data)
+	}
+	return g.list(runs, none)
 }
 
 // listJSON writes one line a run. A run that cannot be read does not keep the
 // others from being listed.
-func (g *Globals) listJSON(w *workplace) error {
+func (g *Globals) listJSON(runs iter.Seq2[*pawl.Checkpoint, error]) error {
 	var unreadable error
-	for c, err := range w.Runs() {
+	for c, err := range runs {
 		if err != nil {
 			unreadable = errors.Join(unreadable, err)
 			continue
@@ -67,12 +85,12 @@ func (g *Globals) listJSON(w *workplace) error {
 	return unreadable
 }
 
-func (g *Globals) list(w *workplace) error {
+func (g *Globals) list(runs iter.Seq2[*pawl.Checkpoint, error], none string) error {
 	var text bytes.Buffer
 	table := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
 	var unreadable error
 	listed := 0
-	for c, err := range w.Runs() {
+	for c, err := range runs {
 		if err != nil {
 			unreadable = errors.Join(unreadable, err)
 			continue
@@ -84,7 +102,7 @@ func (g *Globals) list(w *workplace) error {
 			painter(false).state(c.State), age(c.Started), why(c))
 	}
 	if listed == 0 && unreadable == nil {
-		fmt.Fprintf(g.stdout, "No runs yet in %s.\n", g.Data)
+		fmt.Fprintln(g.stdout, none)
 	}
 	_ = table.Flush() // into memory
 	_, err := g.stdout.Write(trimmed(text.Bytes()))

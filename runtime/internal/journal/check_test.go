@@ -19,6 +19,13 @@ func sound(t *testing.T) *shelf {
 	s.call(ended, 0, host.Contract{Effect: host.Keyed}, applied())
 	parked := s.begin("parked", "id-parked", Limits{})
 	s.begin("open", "id-open", Limits{})
+	labelled := &Start{
+		Run: "labelled", ExternalID: "id-labelled", Workflow: "test", Digest: digest, Root: "r",
+		Steps: []string{"one"}, Labels: map[string]string{"order": "b"},
+	}
+	if _, _, err := s.book.Begin(t.Context(), labelled, nil, [32]byte{}, nil); err != nil {
+		t.Fatal(err)
+	}
 	for _, err := range []error{
 		ended.Complete(t.Context(), large('o')),
 		ended.Complete(t.Context(), nil),
@@ -76,14 +83,18 @@ func TestCheckFindsWhatDoesNotFit(t *testing.T) {
 		"a missing request":                         {func(s *shelf) { delete(s.durable, s.chunk("r/ended/", 'q')) }, []string{"run ended: undecodable"}},
 		"a missing response":                        {func(s *shelf) { delete(s.durable, s.chunk("r/ended/", 'a')) }, []string{"run ended: undecodable"}},
 		"a missing output":                          {func(s *shelf) { delete(s.durable, s.chunk("r/ended/", 'o')) }, []string{"run ended: undecodable"}},
-		"a workflow that is gone":                   {func(s *shelf) { delete(s.durable, "w/0badcafe") }, []string{"run ended: pawl: not found: workflow", "run open: pawl: not found: workflow", "run parked: pawl: not found: workflow"}},
-		"a workflow's file that is gone":            {func(s *shelf) { delete(s.durable, s.under("w/0badcafe/")) }, []string{"run ended: workflow", "run open: workflow", "run parked: workflow"}},
-		"a module that is gone":                     {func(s *shelf) { delete(s.durable, s.under("m/")) }, []string{"run ended: pawl: not found: module", "run open: pawl: not found: module", "run parked: pawl: not found: module"}},
+		"a workflow that is gone":                   {func(s *shelf) { delete(s.durable, "w/0badcafe") }, []string{"run ended: pawl: not found: workflow", "run open: pawl: not found: workflow", "run parked: pawl: not found: workflow", "run labelled: pawl: not found: workflow"}},
+		"a workflow's file that is gone":            {func(s *shelf) { delete(s.durable, s.under("w/0badcafe/")) }, []string{"run ended: workflow", "run open: workflow", "run parked: workflow", "run labelled: workflow"}},
+		"a module that is gone":                     {func(s *shelf) { delete(s.durable, s.under("m/")) }, []string{"run ended: pawl: not found: module", "run open: pawl: not found: module", "run parked: pawl: not found: module", "run labelled: pawl: not found: module"}},
 		"an open run that is not":                   {func(s *shelf) { s.durable["o/nobody"] = []byte{1} }, []string{"run nobody is listed as open and does not exist"}},
 		"an ended run that is listed as open":       {func(s *shelf) { s.durable["o/ended"] = []byte{1} }, []string{"run ended is listed as open and has ended"}},
 		"a key too short in the list of ended runs": {func(s *shelf) { s.durable["e/short"] = []byte{1} }, []string{`undecodable record at "e/short"`}},
 		"an open run that is listed as ended":       {func(s *shelf) { s.durable[string(endedKey(time.Now(), "open"))] = []byte{1} }, []string{"run open is listed as ended and has not"}},
 		"a run that is not listed as ended":         {func(s *shelf) { s.durable[string(endedKey(time.Now(), "nobody"))] = []byte{1} }, []string{"run nobody is listed as ended and has not"}},
+		"a listing that nobody can read":            {func(s *shelf) { s.durable["o/parked"] = []byte{1} }, []string{`run parked: undecodable record at "o/parked"`}},
+		"a listing of another time":                 {func(s *shelf) { s.durable["o/parked"] = s.durable["o/open"] }, []string{"run parked is listed as open  and is needs_decision unknown"}},
+		"a label that no run has":                   {func(s *shelf) { s.durable["l/order\x00a\x00open"] = []byte{1} }, []string{"run open is listed under a label"}},
+		"a label that is missing":                   {func(s *shelf) { delete(s.durable, s.under("l/")) }, []string{"run labelled is not found by its label"}},
 		"an ended run that is not listed so":        {func(s *shelf) { delete(s.durable, s.under("e/")) }, []string{"run ended has ended and is not listed so"}},
 		"an open run that is not listed so":         {func(s *shelf) { delete(s.durable, "o/open") }, []string{"run open is open and is not listed so"}},
 		"an external id that nobody can read":       {func(s *shelf) { s.durable["x/id-open"] = []byte("?") }, []string{`undecodable record at "x/id-open"`, `run open is not found by its external id "id-open"`}},

@@ -22,6 +22,7 @@ type memory struct {
 	durable map[string][]byte
 	queue   []*queued
 	commits uint64
+	largest int // bytes of the largest batch
 }
 
 type queued struct {
@@ -42,6 +43,7 @@ func (m *memory) Commit(b *kv.Batch) kv.Pending {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	q := &queued{store: m, batch: b, done: make(chan struct{})}
+	m.largest = max(m.largest, b.Size())
 	m.queue = append(m.queue, q)
 	if b.Urgent {
 		m.flush()
