@@ -155,7 +155,6 @@ type commit struct {
 	number  int // counted as Disk.asked
 	batches []*diskPending
 	errs    []error // of the batches, after apply
-	next    table   // what is stored after it
 }
 
 // run makes the commit, or breaks the store.

@@ -143,7 +143,7 @@ func TestSameSeedSameDisk(t *testing.T) {
 		}
 		return all
 	}
-	if history(1) != history(1) {
+	if first, again := history(1), history(1); first != again {
 		t.Error("the same seed gave two histories")
 	}
 	if history(1) == history(2) {

@@ -20,7 +20,6 @@ type recorder struct {
 	cancel   context.CancelFunc
 	mu       sync.Mutex
 	failed   bool
-	skipped  bool
 	text     string
 	cleanups []func()
 }
@@ -103,7 +102,6 @@ type liar struct {
 
 	mu      sync.Mutex // guards what follows
 	batches []*kv.Batch
-	last    kv.Pending
 	told    []chan struct{}
 }
 
