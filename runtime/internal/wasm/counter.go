@@ -33,14 +33,18 @@ const (
 	maxPages  = 1 << 16
 )
 
-// code writes the functions' bodies.
-func (w *rewriter) code() {
-	w.out = binary.AppendUvarint(w.out, uint64(len(w.bodies)))
+// code writes the section of the functions' bodies, and last the function that
+// asks for more. It is a function since the compiler makes the calls of an import
+// long, and there are many.
+func (w *rewriter) code(id byte) {
+	begin := w.begin(id)
+	w.out = binary.AppendUvarint(w.out, uint64(len(w.bodies))+1)
 	for _, b := range w.bodies {
 		w.scratch = w.body(w.scratch[:0], b)
-		w.out = binary.AppendUvarint(w.out, uint64(len(w.scratch)))
-		w.out = append(w.out, w.scratch...)
+		w.out = append(binary.AppendUvarint(w.out, uint64(len(w.scratch))), w.scratch...)
 	}
+	w.out = append(w.out, named("\x00"+string(rune(opCall))+number(w.ask)+string(rune(opGlobalSet))+number(w.counter)+string(rune(opEnd)))...)
+	w.end(begin)
 }
 
 // body appends a function's locals and code. One with bulk operations has a
@@ -97,7 +101,6 @@ func (w *rewriter) count(out []byte, p patch) []byte {
 	constant(opI64Const, 0)
 	out = append(out, opI64LtS, opIf, blockOfNothing)
 	get(opCall, w.refill)
-	get(opGlobalSet, w.counter)
 	return append(out, opEnd)
 }
 

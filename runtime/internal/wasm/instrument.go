@@ -34,7 +34,8 @@ func (m *Module) Instrument(r Rewrite) ([]byte, error) {
 	w := &rewriter{
 		Module: m, Rewrite: r,
 		counter: uint32(m.imported[KindGlobal] + len(m.Globals)),
-		refill:  uint32(m.imported[KindFunction]),
+		ask:     uint32(m.imported[KindFunction]),
+		refill:  uint32(m.functions()) + 1,
 	}
 	w.out = append(make([]byte, 0, w.size()), magic...)
 	sections := m.sections
@@ -73,7 +74,8 @@ type rewriter struct {
 	*Module
 	Rewrite
 	counter uint32 // the added global
-	refill  uint32 // the added function; those from here on move up by one
+	ask     uint32 // the added import; functions from here on move up by one
+	refill  uint32 // the added function
 	next    int    // of the patches
 	local   uint32 // the added local of the function that is written
 	out     []byte
@@ -82,7 +84,7 @@ type rewriter struct {
 
 // size is at least what the rewritten module needs.
 func (w *rewriter) size() int {
-	const fixed, perHead, perBulk, perBody, perIndex = 1024, 40, 80, 16, 1
+	const fixed, perHead, perBulk, perBody, perIndex = 1024, 32, 80, 8, 1
 	n := len(w.bytes) + fixed + perBody*len(w.bodies) + len(w.ImportModule) + len(w.ImportName) + len(w.GlobalExport)
 	for _, p := range w.patches {
 		switch p.what {
@@ -101,41 +103,47 @@ func (w *rewriter) size() int {
 func (w *rewriter) section(id byte, s *section) {
 	switch id {
 	case typeSection:
-		w.added(id, s, "\x60\x00\x01\x7e")
+		w.added(id, s, typeOfImport, typeOfRefill)
 	case importSection:
 		w.added(id, s, named(w.ImportModule)+named(w.ImportName)+"\x00"+number(uint32(len(w.Types))))
+	case functionSection:
+		w.added(id, s, number(uint32(len(w.Types))+1))
 	case globalSection:
 		w.added(id, s, "\x7e\x01\x42\x00\x0b")
+	case tableSection:
+		w.tables(id)
+	case codeSection:
+		w.code(id)
 	case exportSection:
 		w.added(id, s, named(w.GlobalExport)+"\x03"+number(w.counter))
 	default:
-		if s == nil {
-			return
-		}
-		begin := w.begin(id)
-		switch id {
-		case tableSection:
-			w.tables()
-		case codeSection:
-			w.code()
-		default:
+		if s != nil {
+			begin := w.begin(id)
 			w.out = w.copy(w.out, s.begin, s.end)
+			w.end(begin)
 		}
-		w.end(begin)
 	}
 }
 
-// added writes a section, which is a vector, with one entry more.
-func (w *rewriter) added(id byte, s *section, entry string) {
+// The types of the imported function and of the one that calls it.
+const (
+	typeOfImport = "\x60\x00\x01\x7e"
+	typeOfRefill = "\x60\x00\x00"
+)
+
+// added writes a section, which is a vector, with more entries.
+func (w *rewriter) added(id byte, s *section, entries ...string) {
 	begin := w.begin(id)
 	if s == nil {
-		w.out = append(w.out, 1)
+		w.out = append(w.out, byte(len(entries)))
 	} else {
 		r := &reader{b: w.bytes[:s.end], at: s.begin}
-		w.out = binary.AppendUvarint(w.out, uint64(r.u32())+1)
+		w.out = binary.AppendUvarint(w.out, uint64(r.u32())+uint64(len(entries)))
 		w.out = w.copy(w.out, r.at, s.end)
 	}
-	w.out = append(w.out, entry...)
+	for _, e := range entries {
+		w.out = append(w.out, e...)
+	}
 	w.end(begin)
 }
 
@@ -172,15 +180,19 @@ func (w *rewriter) copy(out []byte, begin, end int) []byte {
 
 // moved is the index that a function has when one is added.
 func (w *rewriter) moved(function uint32) uint32 {
-	if function >= w.refill {
+	if function >= w.ask {
 		return function + 1
 	}
 	return function
 }
 
-// tables writes the tables, each with a greatest size, so that together they
+// tables writes the section of tables, each with a greatest size, so that together they
 // take no more than they may. What they do not start with is shared evenly.
-func (w *rewriter) tables() {
+func (w *rewriter) tables(id byte) {
+	if len(w.Tables) == 0 {
+		return
+	}
+	begin := w.begin(id)
 	var entries uint64
 	for _, t := range w.Tables {
 		entries += uint64(t.Min)
@@ -195,6 +207,7 @@ func (w *rewriter) tables() {
 		w.out = binary.AppendUvarint(w.out, uint64(t.Min))
 		w.out = binary.AppendUvarint(w.out, min(highest, uint64(t.Max)))
 	}
+	w.end(begin)
 }
 
 func named(s string) string { return number(uint32(len(s))) + s }

@@ -49,7 +49,11 @@ func (w *rewriter) names() {
 // indices to names.
 func (w *rewriter) movedNames(out []byte, r *reader, maps bool) []byte {
 	n := r.count(2)
-	out = binary.AppendUvarint(out, uint64(n))
+	if maps {
+		out = binary.AppendUvarint(out, uint64(n))
+	} else {
+		out = binary.AppendUvarint(out, uint64(n)+1)
+	}
 	for i := 0; i < n && r.err == nil; i++ {
 		out = binary.AppendUvarint(out, uint64(w.moved(r.u32())))
 		begin, names := r.at, 1
@@ -63,6 +67,9 @@ func (w *rewriter) movedNames(out []byte, r *reader, maps bool) []byte {
 			r.bytes()
 		}
 		out = append(out, r.b[begin:r.at]...)
+	}
+	if !maps {
+		out = append(out, number(w.refill)+named(w.ImportName)...)
 	}
 	return out
 }
