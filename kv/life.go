@@ -16,6 +16,7 @@ type life struct {
 	logger    *slog.Logger
 	db        *badger.DB
 	snapshots *snapshots
+	silence   *silence
 
 	broken atomic.Pointer[error] // why nothing works any more
 
@@ -32,6 +33,7 @@ func newLife(dir string, db *badger.DB, floor uint64, logger *slog.Logger) *life
 		logger:    logger,
 		db:        db,
 		snapshots: newSnapshots(max(db.MaxVersion(), floor), db.SetDiscardTs),
+		silence:   newSilence(db, dir),
 		idle:      make(chan struct{}),
 		ended:     make(chan struct{}),
 	}

@@ -28,9 +28,15 @@ func (r *reader) get(key []byte) (value []byte, err error) {
 	item, err := r.txn.Get(userKey(key))
 	switch {
 	case errors.Is(err, badger.ErrKeyNotFound):
+		if err := r.life.silence.checkKey(key, 0); err != nil {
+			return nil, err
+		}
 		return nil, ErrNotFound
 	case err != nil:
 		return nil, fmt.Errorf("kv: read %q: %w", key, err)
+	}
+	if err := r.life.silence.checkKey(key, item.Version()); err != nil {
+		return nil, err
 	}
 	return r.value(key, item)
 }
@@ -147,7 +153,16 @@ func (c *cursor) next() (item Item, ok bool, err error) {
 		}
 		return item, true, nil
 	}
-	return Item{}, false, nil
+	return Item{}, false, c.view.life.silence.checkSpan(c.r.Prefix, c.span())
+}
+
+// span is what the range asks for.
+func (c *cursor) span() span {
+	if c.r.Reverse {
+		start, _ := c.reverseStart()
+		return span{c.prefix, start}
+	}
+	return span{c.forwardStart(), after(c.prefix)}
 }
 
 func (c *cursor) move() {
