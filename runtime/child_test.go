@@ -36,6 +36,8 @@ type task struct {
 	Hold     pawl.EventKind
 	HoldTool string
 	HoldTry  int // 0: any
+	// Delay is the longest that a record takes to be written.
+	Delay time.Duration
 	// HoldAttempt is the attempt that it must be in; 0: any.
 	HoldAttempt int
 }
@@ -84,6 +86,9 @@ func (k *task) do(out *outcome) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
+	if k.Delay > 0 {
+		store = delayed{store, k.Delay}
+	}
 	opts := &pawl.Options{Tools: tools, CacheDir: cacheDir(), NoRecovery: k.Op != "recover"}
 	if k.Hold != "" {
 		opts.Observer = k.hold
@@ -188,6 +193,12 @@ func (p *process) kill() {
 	if err := p.cmd.Wait(); err == nil {
 		p.t.Fatal("the process ended in good order instead of being killed")
 	}
+}
+
+// killed kills the process and reports whether it was still at work.
+func (p *process) killed() bool {
+	_ = p.cmd.Process.Signal(syscall.SIGKILL) // it may have ended
+	return p.cmd.Wait() != nil
 }
 
 // end waits for the outcome.

@@ -26,6 +26,7 @@ type Op struct {
 	Call    string          `json:"call,omitempty"`
 	Request json.RawMessage `json:"request,omitempty"`
 	Ignore  bool            `json:"ignore,omitempty"`
+	Drop    bool            `json:"drop,omitempty"` // the result is no output
 	// Else is done when the call failed and Ignore is set.
 	Else []Op `json:"else,omitempty"`
 
@@ -127,8 +128,10 @@ func call(s *steps.Step, tool string, request json.RawMessage, op Op, out *[]jso
 		request = json.RawMessage(`{}`)
 	}
 	res, err := t.Call(s, request)
-	if err == nil {
+	if err == nil && !op.Drop {
 		*out = append(*out, res)
+	}
+	if err == nil {
 		return nil
 	}
 	if !op.Ignore {
