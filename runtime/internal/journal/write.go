@@ -46,7 +46,7 @@ func (r *Run) Reenter(ctx context.Context) (charged bool, err error) {
 	s := r.state
 	rec := &Recover{Step: s.Current, Attempt: s.Steps[s.Current].Attempts, Position: s.position(), Free: s.Clean || r.spared}
 	r.spared = false
-	if !rec.Free && !s.outside() {
+	if !rec.Free {
 		err = s.allowRecovery()
 	}
 	var wait *barrier
