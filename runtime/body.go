@@ -172,6 +172,8 @@ func (b *body) drive(stopping context.Context) {
 	for err == nil && b.phase() == journal.PhaseOpen {
 		if err = b.attempt(ctx); err == nil {
 			b.survive()
+		} else if errors.Is(err, errKeyTaken) {
+			err = b.again(ctx, err)
 		}
 	}
 	switch {
@@ -215,6 +217,19 @@ func (b *body) takeOver(ctx context.Context) error {
 		}
 	}
 	return err
+}
+
+// again goes on after an intent that met one of another process: as after an
+// interruption, with what is durable.
+func (b *body) again(ctx context.Context, err error) error {
+	if overtaken, readErr := b.run.Overtaken(); readErr != nil || overtaken {
+		return err
+	}
+	if err := b.run.Reload(); err != nil {
+		return err
+	}
+	b.reentry()
+	return b.begin(ctx)
 }
 
 // why says why the run's records do not land. A requirement that failed is the

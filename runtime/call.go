@@ -9,6 +9,7 @@ import (
 
 	"github.com/pawl-dev/pawl/host"
 	"github.com/pawl-dev/pawl/host/abi"
+	"github.com/pawl-dev/pawl/kv"
 	"github.com/pawl-dev/pawl/runtime/internal/journal"
 	"github.com/pawl-dev/pawl/runtime/internal/sandbox"
 )
@@ -37,13 +38,13 @@ func (a *attempt) call(ctx context.Context, r *sandbox.Request) (*sandbox.Reply,
 		return nil, errStopped
 	}
 	c := &host.Call{
-		Tool: id, Run: a.run.ID(), Step: a.step.Name, Attempt: a.number, Index: index,
-		Type: r.Head.Type, Body: r.Body, Hash: hash, Key: a.key(id, hash, known.occurrence),
+		Tool: id, Run: a.run.ID(), Step: a.step.Name, Attempt: a.number, Index: index, Type: r.Head.Type, Body: r.Body,
+		Hash: hash, Key: a.key(r, tool, id, hash, &known), SeeUnknown: r.Head.Unknown,
 	}
 	if known.past.Tries == 0 {
 		a.body.emit(Event{Kind: BeforeIntent, Call: index, Tool: r.Tool})
-		if status, why := a.refuse(r, tool, c, hashErr); status != abi.OK {
-			return a.refused(r, c, status, why)
+		if status, code, why := a.refuse(r, tool, c, hashErr); status != abi.OK {
+			return a.refused(r, c, status, code, why)
 		}
 	} else if tool == nil {
 		return nil, fmt.Errorf("tool %s of an open call is not registered", id) // pins are checked before
@@ -51,26 +52,42 @@ func (a *attempt) call(ctx context.Context, r *sandbox.Request) (*sandbox.Reply,
 	if t, ok := tool.(insideTool); ok {
 		return a.inside(ctx, r, t, c, known.occurrence)
 	}
+	return a.reach(ctx, r, tool, c, &known)
+}
+
+// reach takes a call to its receiver, once nothing stands against that: a pause
+// of the tool, or another call with its business key.
+func (a *attempt) reach(ctx context.Context, r *sandbox.Request, tool host.Tool, c *host.Call, known *knowledge) (reply *sandbox.Reply, err error) {
+	contract := tool.Contract().WithDefaults()
+	ledger := a.run.Ledger(a.index, r.Tool, c, contract, known.occurrence)
+	u, reply, err := a.business(ctx, r, contract.Effect, c, known)
+	if reply != nil || err != nil {
+		return reply, err
+	}
+	if u != nil {
+		ledger.Hold(u.hold)
+		defer func() { u.release(ledger.Settled()) }()
+	}
+	if known.past.Tries == 0 {
+		if _, c.Shown, err = host.Show(tool, c); err != nil {
+			return a.refused(r, c, abi.Invalid, codeInvalid, err.Error())
+		}
+	}
 	if err := a.pass(r.Tool, c); err != nil {
 		return nil, err
 	}
-	return a.carry(ctx, r, tool, c, known)
-}
-
-// requestHash is the hash of a request, also of one that is not what it says it
-// is: a replay still has to know it again.
-func requestHash(id string, r *sandbox.Request) (host.Hash, error) {
-	hash, err := host.RequestHash(id, r.Head.Type, r.Head.Key, r.Head.Unknown, r.Body)
-	if err != nil {
-		hash, _ = host.RequestHash(id, abi.TypeBytes, r.Head.Key, r.Head.Unknown, r.Body)
+	if u != nil {
+		a.body.engine.keys.send(string(u.hold.Name))
 	}
-	return hash, err
+	reply, err = a.carry(ctx, r, tool, contract, ledger, c, known.past)
+	if u != nil && errors.Is(err, kv.ErrRequirement) {
+		err = fmt.Errorf("%w: %w", errKeyTaken, err)
+	}
+	return reply, err
 }
 
 // carry takes the call through the effect protocol.
-func (a *attempt) carry(ctx context.Context, r *sandbox.Request, tool host.Tool, c *host.Call, known knowledge) (*sandbox.Reply, error) {
-	contract := tool.Contract().WithDefaults()
-	ledger := a.run.Ledger(a.index, r.Tool, c, contract, known.occurrence)
+func (a *attempt) carry(ctx context.Context, r *sandbox.Request, tool host.Tool, contract host.Contract, ledger *journal.CallLedger, c *host.Call, past host.Past) (*sandbox.Reply, error) {
 	c.Sent = func() {
 		if contract.Kind == kindHTTP {
 			a.body.survive()
@@ -81,7 +98,7 @@ func (a *attempt) carry(ctx context.Context, r *sandbox.Request, tool host.Tool,
 	// that a stop in good order leaves nothing unknown.
 	c.Cut = a.body.cut.Done()
 	c.Sends, c.Patience = &a.body.engine.sends, patience
-	receipt, err := host.Do(ctx, tool, ownedLedger{ledger, a.body, contract.Timeout}, c, known.past)
+	receipt, err := host.Do(ctx, tool, ownedLedger{ledger, a.body, contract.Timeout}, c, past)
 	var waits *host.WaitError
 	if errors.As(err, &waits) {
 		return nil, a.leave(r.Tool, contract, c, waits)
@@ -113,6 +130,7 @@ type knowledge struct {
 	answer     *journal.Receipt // the guest was, or would have been, given this
 	claim      *journal.Call    // an earlier attempt's, whose answer that is
 	past       host.Past        // begun and not settled
+	key        host.Key         // of a begun call
 	occurrence uint32           // equal calls before it in the step
 }
 
@@ -140,6 +158,7 @@ func (a *attempt) known(index int, grant, id string, hash host.Hash) (k knowledg
 				got:      fmt.Sprintf("%s with request %s", id, hash),
 			}
 		case c.Receipt == nil:
+			k.key = c.Key
 			k.past = host.Past{Tries: c.Tries, First: c.First, Last: c.Last, Receiver: c.Receiver, Waited: c.Waited.Host()}
 		case !c.Again(a.number):
 			k.answer = c.Receipt
@@ -192,38 +211,58 @@ func (a *attempt) granted(name string) (host.Tool, string) {
 	return nil, name
 }
 
-func (a *attempt) key(id string, hash host.Hash, occurrence uint32) host.Key {
+// key is the call's idempotency key. An open call has the one it was sent with.
+func (a *attempt) key(r *sandbox.Request, tool host.Tool, id string, hash host.Hash, known *knowledge) host.Key {
+	if known.past.Tries > 0 {
+		return known.key
+	}
+	store := a.body.engine.book.ID()
+	if tool != nil && shared(r, tool.Contract().WithDefaults().Effect) {
+		return host.NewBusinessKey(store, id, r.Head.Key, 0)
+	}
 	var root string
 	a.run.Read(func(s *journal.State) { root = s.Start.Root })
 	return host.NewKey(host.KeyInput{
-		Store: a.body.engine.book.ID(), Root: root, Scope: host.Scope{Lineage: a.step.Name},
-		Tool: id, Request: hash, Occurrence: occurrence,
+		Store: store, Root: root, Scope: host.Scope{Lineage: a.step.Name},
+		Tool: id, Request: hash, Occurrence: known.occurrence,
 	})
 }
 
-// refuse says why a call cannot become an intent; else it fills in what the
-// intent needs.
-func (a *attempt) refuse(r *sandbox.Request, tool host.Tool, c *host.Call, hashErr error) (abi.Status, string) {
+// requestHash is the hash of a request, also of one that is not what it says it
+// is: a replay still has to know it again.
+func requestHash(id string, r *sandbox.Request) (host.Hash, error) {
+	hash, err := host.RequestHash(id, r.Head.Type, r.Head.Key, r.Head.Unknown, r.Body)
+	if err != nil {
+		hash, _ = host.RequestHash(id, abi.TypeBytes, r.Head.Key, r.Head.Unknown, r.Body)
+	}
+	return hash, err
+}
+
+// Codes of refusals.
+const (
+	codeDenied      = "denied"
+	codeInvalid     = "invalid_request"
+	codeStepCalls   = "step_calls"
+	codeKeyConflict = "key_conflict" // its business key stands for another request
+)
+
+// refuse says why a call cannot become an intent.
+func (a *attempt) refuse(r *sandbox.Request, tool host.Tool, c *host.Call, hashErr error) (status abi.Status, code, why string) {
 	switch {
 	case tool == nil:
-		return abi.Denied, fmt.Sprintf("step %s has no grant for %s; add it to its tools in workflow.toml", a.step.Name, r.Tool)
+		return abi.Denied, codeDenied, fmt.Sprintf("step %s has no grant for %s; add it to its tools in workflow.toml", a.step.Name, r.Tool)
 	case a.step.Limits.Calls > 0 && c.Index >= a.step.Limits.Calls:
-		return abi.Budget, fmt.Sprintf("step %s may make %d calls (limits.calls)", a.step.Name, a.step.Limits.Calls)
+		return abi.Budget, codeStepCalls, fmt.Sprintf("step %s may make %d calls (limits.calls)", a.step.Name, a.step.Limits.Calls)
 	case hashErr != nil:
-		return abi.Invalid, hashErr.Error()
-	case r.Head.Key != "":
-		return abi.Invalid, "business keys do not exist yet; leave steps.Key out"
-	case r.Head.Unknown:
-		return abi.Invalid, "seeing unknown outcomes does not exist yet; leave steps.SeeUnknown out"
+		return abi.Invalid, codeInvalid, hashErr.Error()
+	}
+	if _, inside := tool.(insideTool); inside && r.Head.Key != "" {
+		return abi.Invalid, codeInvalid, r.Tool + " is a tool of the store and takes no business key; leave steps.Key out"
 	}
 	if err := host.Check(tool, c); err != nil {
-		return abi.Invalid, err.Error()
+		return abi.Invalid, codeInvalid, err.Error()
 	}
-	var err error
-	if _, c.Shown, err = host.Show(tool, c); err != nil {
-		return abi.Invalid, err.Error()
-	}
-	return abi.OK, ""
+	return abi.OK, "", ""
 }
 
 // longestRefusal bounds the text of a refusal in bytes: a request may name
@@ -231,11 +270,10 @@ func (a *attempt) refuse(r *sandbox.Request, tool host.Tool, c *host.Call, hashE
 const longestRefusal = 2 << 10
 
 // refused records the refusal and tells the guest.
-func (a *attempt) refused(r *sandbox.Request, c *host.Call, status abi.Status, why string) (*sandbox.Reply, error) {
+func (a *attempt) refused(r *sandbox.Request, c *host.Call, status abi.Status, code, why string) (*sandbox.Reply, error) {
 	if len(why) > longestRefusal {
 		why = strings.ToValidUTF8(why[:longestRefusal], "") + " ..."
 	}
-	code := map[abi.Status]string{abi.Denied: "denied", abi.Invalid: "invalid_request", abi.Budget: "step_calls"}[status]
 	at, err := a.run.Refuse(a.index, a.number, c.Index, r.Tool, c.Tool, c.Hash, status, code, why)
 	if err != nil {
 		return nil, err

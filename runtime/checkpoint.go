@@ -131,6 +131,8 @@ type CallCheckpoint struct {
 	Effect      string `json:"effect,omitempty"`
 	Attempt     int    `json:"attempt"`
 	Key         string `json:"key,omitempty"`
+	BusinessKey string `json:"business_key,omitempty"`
+	Borrowed    string `json:"borrowed,omitempty"`   // the run that made the call, which has the same business key
 	Generation  uint32 `json:"generation,omitempty"` // of the key
 	RequestHash string `json:"request_hash"`
 	// ShownHash is the hash of the request as people see it before it is sent.

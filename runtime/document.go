@@ -175,6 +175,7 @@ func (d *document) call(i int, c *journal.Call) CallCheckpoint {
 	}
 	if !c.Refused {
 		doc.Effect, doc.Key, doc.Request = c.Class.String(), c.Key.String(), d.json(&c.Request)
+		doc.BusinessKey, doc.Borrowed = c.Business, c.Borrowed
 		doc.Generation, doc.Receiver = c.Generation, c.Receiver
 		if c.Shown != (host.Hash{}) {
 			doc.ShownHash = c.Shown.String()

@@ -22,6 +22,7 @@ type Engine struct {
 	sandbox *sandbox.Sandbox
 	slots   chan struct{} // one per run that may execute
 	pauses  pauses
+	keys    keys
 	sends   host.Sends // of all calls of this process
 	id      string     // who holds this engine's leases, for people too
 
@@ -206,7 +207,7 @@ func (e *Engine) schedule(b *body, why entering) {
 // holds mu.
 func (e *Engine) sleep(b *body, due time.Time) {
 	b.era.bodies.Add(1)
-	if due.After(time.Now()) && e.over(b.waits) {
+	if due.After(time.Now()) && e.over(b) {
 		due = time.Now() // what it waits for came while it went to sleep
 	}
 	b.timer = time.AfterFunc(time.Until(due), func() {

@@ -116,17 +116,26 @@ func (e *Engine) awaken(fits func(*journal.Wait) bool) {
 }
 
 // still says until when a body that is due has to wait on, zero if it need not.
-// It is the one that tries then, if it waited for that.
-func (e *Engine) still(b *body, now time.Time) time.Time {
-	if b.waits == nil || b.waits.Code != journal.WaitPaused {
-		return time.Time{}
+// It is the one that tries then, if it waited for that. The caller holds mu.
+func (e *Engine) still(b *body, now time.Time) (due time.Time) {
+	switch {
+	case b.waits == nil:
+	case b.waits.Code == journal.WaitPaused:
+		due, _, _ = e.pauses.admit(b.waits.Tool, b.id, false, now)
+	case b.waits.Code == journal.WaitKey && !e.mayUse(b.waits, b.id):
+		due = now.Add(businessCheck)
 	}
-	due, _, _ := e.pauses.admit(b.waits.Tool, b.id, false, now)
 	return due
 }
 
-// over reports whether a body waits for something that has come meanwhile. The
-// caller holds mu, so that whoever brings it finds the body asleep.
-func (e *Engine) over(w *journal.Wait) bool {
-	return w != nil && w.Code == journal.WaitPaused && !e.pauses.paused(w.Tool)
+// over reports whether what a body waits for has come meanwhile. The caller
+// holds mu, so that whoever brings it finds the body asleep.
+func (e *Engine) over(b *body) bool {
+	switch {
+	case b.waits == nil:
+		return false
+	case b.waits.Code == journal.WaitPaused:
+		return !e.pauses.paused(b.waits.Tool)
+	}
+	return b.waits.Code == journal.WaitKey && e.mayUse(b.waits, b.id)
 }

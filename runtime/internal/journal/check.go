@@ -16,7 +16,7 @@ func (b *Book) Check() []error {
 	note := func(format string, args ...any) { problems = append(problems, fmt.Errorf("pawl: "+format, args...)) }
 	err := b.store.View(func(v kv.View) error {
 		c := &checker{view: v, note: note, states: map[string]*State{}, ended: map[string]bool{}, deployed: map[string]error{}}
-		return errors.Join(c.runs(), c.open(), c.completed(), c.externals(), c.pairs(), c.labels())
+		return errors.Join(c.runs(), c.open(), c.completed(), c.externals(), c.pairs(), c.labels(), c.checkBusiness())
 	})
 	if err != nil {
 		problems = append(problems, err)

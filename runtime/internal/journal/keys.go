@@ -15,6 +15,7 @@ var (
 	prefixRun      = []byte("r/") // chains of runs: r/RUN/
 	prefixExternal = []byte("x/") // external id -> run
 	prefixValue    = []byte("k/") // values that steps keep: k/r/RUN/key, k/w/WORKFLOW/key
+	prefixBusiness = []byte("b/") // business keys of tools, by name
 	prefixOpen     = []byte("o/") // runs that are not ended, with their listings
 	prefixLabel    = []byte("l/") // runs by label: l/LABEL 00 VALUE 00 RUN
 	keyStops       = []byte("u")  // when engines ended without a word

@@ -17,8 +17,9 @@ type CallLedger struct {
 	call       *host.Call
 	contract   host.Contract
 	occurrence uint32
-	generation uint32
 	began      time.Time
+	hold       *Hold    // of the business key; nil for none
+	settled    *barrier // of the receipt
 }
 
 var _ host.Ledger = (*CallLedger)(nil)
@@ -41,12 +42,18 @@ func (l *CallLedger) Intend(_ context.Context, i host.Intent) (host.Barrier, err
 	if err != nil {
 		return nil, err
 	}
-	return r.append(nil, []Event{l.event(IntentDurable)}, Record{Intent: &Intent{
+	with := new(kv.Batch)
+	var business string
+	if l.hold != nil {
+		l.take(with)
+		business = cut(l.hold.Key, maxCode)
+	}
+	return r.append(with, []Event{l.event(IntentDurable)}, Record{Intent: &Intent{
 		Step: l.step, Attempt: l.call.Attempt, Call: l.call.Index, Grant: l.grant, Tool: l.call.Tool,
 		Class: uint8(i.Class), Key: l.call.Key[:], KeyVersion: host.KeyVersion, Hash: l.call.Hash[:],
-		Type: l.call.Type, Request: body, Occurrence: l.occurrence, Generation: l.generation,
+		Type: l.call.Type, Request: body, Occurrence: l.occurrence, Generation: l.hold.Generation(),
 		Charged: i.Contract.Charged(), Receiver: cut(i.Receiver, maxMessage), Shown: shown(l.call),
-		SeeUnknown: l.call.SeeUnknown,
+		SeeUnknown: l.call.SeeUnknown, First: l.sentBefore(), Business: business,
 	}})
 }
 
@@ -98,7 +105,10 @@ func (l *CallLedger) Settle(_ context.Context, rec host.Receipt) error {
 		return err
 	}
 	with := &kv.Batch{Urgent: l.contract.Effect == host.Once || l.contract.Charged()}
-	_, err = r.append(with, []Event{durable}, Record{Receipt: &Receipt{
+	if l.hold != nil {
+		l.give(with, rec.Outcome)
+	}
+	l.settled, err = r.append(with, []Event{durable}, Record{Receipt: &Receipt{
 		Step: l.step, Attempt: l.call.Attempt, Call: l.call.Index, Outcome: uint8(rec.Outcome),
 		Status: uint32(rec.Status), Answer: rec.Response.Status, Type: rec.Response.Type, Response: body,
 		Code: rec.Code, Message: rec.Message, After: rec.After.Milliseconds(), Units: rec.Units,
@@ -122,4 +132,13 @@ func shown(c *host.Call) []byte {
 		return nil
 	}
 	return c.Shown[:]
+}
+
+// sentBefore is when another call may have sent the key before, microseconds;
+// 0 if none has.
+func (l *CallLedger) sentBefore() int64 {
+	if first := l.hold.First(); !first.IsZero() {
+		return micros(first)
+	}
+	return 0
 }

@@ -41,6 +41,7 @@ type Record struct {
 	Stop    *Stop    `cbor:"11,keyasint,omitempty"`
 	Wait    *Wait    `cbor:"12,keyasint,omitempty"`
 	Claim   *Claim   `cbor:"13,keyasint,omitempty"`
+	Borrow  *Borrow  `cbor:"14,keyasint,omitempty"`
 	Upgrade *Upgrade `cbor:"15,keyasint,omitempty"`
 }
 
@@ -96,6 +97,10 @@ type Intent struct {
 	Receiver   string  `cbor:"15,keyasint,omitempty"` // who the first try went to
 	Shown      []byte  `cbor:"16,keyasint,omitempty"` // 32 bytes: hash of the request as people see it
 	SeeUnknown bool    `cbor:"17,keyasint,omitempty"`
+	// First is when another call may have sent the key before, microseconds.
+	First int64 `cbor:"18,keyasint,omitempty"`
+	// Business is the business key, as the step gave it, cut.
+	Business string `cbor:"19,keyasint,omitempty"`
 }
 
 // Retry is the record before a further try, with its charge.

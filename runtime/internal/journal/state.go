@@ -102,7 +102,8 @@ type Call struct {
 	Shown    host.Hash
 	// Waited is where the call stood when it left to wait, if nothing was sent
 	// since.
-	Waited *Waited
+	Waited   *Waited
+	Business string // the business key, cut; empty for none
 	// SeeUnknown says that the step opted in to be told of an unknown outcome.
 	SeeUnknown bool
 	// Stale says that the next attempt must make the call again although it
@@ -181,6 +182,8 @@ func (s *State) applyRecord(r *Record, at time.Time) error {
 		return s.recovered(r.Recover)
 	case r.Claim != nil:
 		return s.claim(r.Claim)
+	case r.Borrow != nil:
+		return s.borrow(r.Borrow, at)
 	case r.Wait != nil:
 		return s.wait(r.Wait)
 	case r.Stop != nil:
@@ -241,6 +244,10 @@ func (s *State) intent(r *Intent, at time.Time) error {
 		Attempt: r.Attempt, Seq: s.Seq, Grant: r.Grant, Tool: r.Tool, Class: host.Class(r.Class), Type: r.Type,
 		Request: r.Request, Occurrence: r.Occurrence, Generation: r.Generation, Charged: r.Charged,
 		Tries: 1, First: at, Last: at, Receiver: r.Receiver, SeeUnknown: r.SeeUnknown,
+		Business: r.Business,
+	}
+	if first := fromMicros(r.First); r.First != 0 && first.Before(at) {
+		c.First = first
 	}
 	copy(c.Shown[:], r.Shown)
 	if len(r.Key) != len(c.Key) || len(r.Hash) != len(c.Hash) {

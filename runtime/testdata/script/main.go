@@ -27,6 +27,8 @@ type Op struct {
 	Request json.RawMessage `json:"request,omitempty"`
 	Ignore  bool            `json:"ignore,omitempty"`
 	Drop    bool            `json:"drop,omitempty"` // the result is no output
+	Key     string          `json:"key,omitempty"`     // business key of the call
+	Unknown bool            `json:"unknown,omitempty"` // wants to see an unknown outcome
 	// Else is done when the call failed and Ignore is set.
 	Else []Op `json:"else,omitempty"`
 
@@ -127,7 +129,14 @@ func call(s *steps.Step, tool string, request json.RawMessage, op Op, out *[]jso
 	if len(request) == 0 {
 		request = json.RawMessage(`{}`)
 	}
-	res, err := t.Call(s, request)
+	var opts []steps.CallOption
+	if op.Key != "" {
+		opts = append(opts, steps.Key(op.Key))
+	}
+	if op.Unknown {
+		opts = append(opts, steps.SeeUnknown())
+	}
+	res, err := t.Call(s, request, opts...)
 	if err == nil && !op.Drop {
 		*out = append(*out, res)
 	}
