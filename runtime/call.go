@@ -109,7 +109,7 @@ func (a *attempt) carry(ctx context.Context, r *sandbox.Request, tool host.Tool,
 	a.learn(c.Tool, receipt)
 	a.body.survive()
 	return answer(receipt.Status, receipt.Response.Body, receipt.At, abi.ResultHead{
-		Type: receipt.Response.Type, Code: receipt.Code, Message: receipt.Message, AfterMS: receipt.After.Milliseconds(),
+		Type: receipt.Response.Type, Status: receipt.Response.Status, Code: receipt.Code, Message: receipt.Message, AfterMS: receipt.After.Milliseconds(),
 	}), nil
 }
 
@@ -195,7 +195,7 @@ func (a *attempt) reply(ctx context.Context, r *journal.Receipt) (*sandbox.Reply
 		return nil, err
 	}
 	return answer(abi.Status(r.Status), body, time.UnixMicro(r.At).UTC(), abi.ResultHead{
-		Type: r.Type, Code: r.Code, Message: r.Message, AfterMS: r.After,
+		Type: r.Type, Status: r.Answer, Code: r.Code, Message: r.Message, AfterMS: r.After,
 	}), nil
 }
 

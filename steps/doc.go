@@ -39,8 +39,8 @@
 //   - Files, directories, embedding by path at run time: there are none.
 //     Use //go:embed for what belongs to the module, a tool for the rest.
 //   - The network (net, net/http as a client): there is none. Declare a
-//     tool in tools.toml and call it; an http.RoundTripper over a tool works if
-//     a library insists on one, but makes the module several megabytes larger.
+//     tool in tools.toml and call it. If a library insists on an http.Client,
+//     package httpcall gives it one that calls tools.
 //   - The environment, arguments, flags: there are none. Configuration
 //     is input; what differs between installations belongs to the tools.
 //   - Secrets: a step never sees one, they are put in when a tool sends.

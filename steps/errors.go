@@ -60,14 +60,14 @@ type CallError struct {
 	Retryable bool
 	// After is the least wait before that; 0 if the receiver did not say.
 	After time.Duration
-	// Response is what the receiver answered, if it did.
-	Response []byte
+	// Response is what the receiver answered; zero if it did not.
+	Response Response
 }
 
 func newCallError(tool string, r *result) *CallError {
 	e := &CallError{
 		Tool: tool, Status: r.status, Code: r.head.Code, Message: r.head.Message,
-		Retryable: r.head.Retryable, After: time.Duration(r.head.AfterMS) * time.Millisecond, Response: r.body,
+		Retryable: r.head.Retryable, After: time.Duration(r.head.AfterMS) * time.Millisecond, Response: r.response(),
 	}
 	if e.Code == "" {
 		e.Code = "call_" + e.statusName()

@@ -14,10 +14,10 @@ import (
 // for the guest's platform. The linker drops it from modules.
 
 // Tools are the fakes of [Test], by the name that the step calls. A fake gets
-// the request's body and returns the response (written as JSON, a []byte as it
-// is, nil for none), or what became of the call otherwise: [Answer], or any
-// error that wraps one of the sentinels such as [ErrRejected]. A call of a tool
-// that is not there is denied.
+// the request's body and returns the response (written as JSON, a []byte or a
+// [Response] as it is, nil for none), or what became of the call otherwise:
+// [Answer], a [*CallError] of its own, or any error that wraps one of the
+// sentinels such as [ErrRejected]. A call of a tool that is not there is denied.
 //
 // Any other error is an unknown outcome, as it is of a real tool: the step is
 // not told (unless it asked to [SeeUnknown]), and Test ends as the run would
@@ -107,20 +107,22 @@ func succeeded(res any) (*result, error) {
 	case nil:
 		return &result{}, nil
 	case []byte:
-		return &result{head: abi.ResultHead{Type: abi.TypeBytes}, body: body}, nil
+		return Response{Body: body}.result(), nil
+	case Response:
+		return body.result(), nil
 	}
 	body, err := encode(res)
 	if err != nil {
 		return nil, fmt.Errorf("steps.Test: the fake's response cannot be written as JSON: %w", err)
 	}
-	return &result{head: abi.ResultHead{Type: abi.TypeJSON}, body: body}, nil
+	return Response{JSON: true, Body: body}.result(), nil
 }
 
 func failed(e *CallError) *result {
-	return &result{
-		status: e.Status, body: e.Response,
-		head: abi.ResultHead{Code: e.Code, Message: e.Message, Retryable: e.Status.Retryable(), AfterMS: milliseconds(e.After)},
-	}
+	r := e.Response.result()
+	r.status, r.head.Code, r.head.Message = e.Status, e.Code, e.Message
+	r.head.Retryable, r.head.AfterMS = e.Status.Retryable(), milliseconds(e.After)
+	return r
 }
 
 func asCallError(err error) *CallError {

@@ -15,7 +15,8 @@ type Tool[Req, Res any] struct{ id string }
 // to the step that calls it. It panics if the name is not allowed.
 //
 // Requests are written as JSON, responses read from it. A Req of exactly []byte
-// is sent as it is; a Res of exactly []byte gets the response as it came.
+// is sent as it is; a Res of exactly []byte gets the response as it came, and
+// one of exactly [Response] also what else there is to say of it.
 func NewTool[Req, Res any](id string) Tool[Req, Res] {
 	registerTool(id)
 	return Tool[Req, Res]{id: id}
@@ -74,8 +75,12 @@ func (t Tool[Req, Res]) Call(s *Step, req Req, opts ...CallOption) (Res, error) 
 }
 
 func read[Res any](tool string, r *result) (res Res, err error) {
-	if raw, ok := any(&res).(*[]byte); ok {
-		*raw = r.body
+	switch into := any(&res).(type) {
+	case *[]byte:
+		*into = r.body
+		return res, nil
+	case *Response:
+		*into = r.response()
 		return res, nil
 	}
 	if len(r.body) == 0 {

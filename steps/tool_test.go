@@ -8,6 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
 	"github.com/pawl-dev/pawl/host/abi"
 	"github.com/pawl-dev/pawl/steps"
 )
@@ -54,7 +57,7 @@ func TestEveryStatusHasItsError(t *testing.T) {
 		t.Run(tt.is.Error(), func(t *testing.T) {
 			t.Parallel()
 			for _, bare := range []bool{false, true} {
-				answer := &steps.CallError{Status: tt.status, Code: "http_499", Message: "because", After: time.Second, Response: []byte(`{"why":1}`)}
+				answer := &steps.CallError{Status: tt.status, Code: "http_499", Message: "because", After: time.Second, Response: steps.Response{Status: 499, JSON: true, Body: []byte(`{"why":1}`)}}
 				code := tt.code
 				if bare {
 					answer, code = &steps.CallError{Status: tt.status}, tt.bare
@@ -67,7 +70,7 @@ func TestEveryStatusHasItsError(t *testing.T) {
 				}
 				var call *steps.CallError
 				if !errors.As(err, &call) || call.Tool != "test.raw" || call.Retryable != tt.retryable ||
-					call.After != answer.After || string(call.Response) != string(answer.Response) {
+					call.After != answer.After || !cmp.Equal(call.Response, answer.Response, cmpopts.EquateEmpty()) {
 					t.Errorf("call error %+v", call)
 				}
 				var f *steps.Failure

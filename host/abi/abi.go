@@ -78,6 +78,7 @@ type CallHead struct {
 // ResultHead is the head of a call's result; the body is the tool's response.
 type ResultHead struct {
 	Type      string `json:"type,omitempty"`
+	Status    int    `json:"status,omitempty"` // of the receiver's answer, such as the HTTP status; 0 if there is none
 	Code      string `json:"code,omitempty"`
 	Message   string `json:"message,omitempty"`
 	Retryable bool   `json:"retryable,omitempty"`

@@ -24,8 +24,9 @@ var arrows = map[string]struct {
 	"kv":        {nil, "a store of bytes: it knows no run"},
 	"kv/kvtest": {[]string{"kv"}, "it sees a store as the runtime does"},
 
-	"steps":       {[]string{"host/abi"}, "it is compiled into every guest"},
-	"steps/build": {[]string{"host/abi"}, "building needs no runtime"},
+	"steps":          {[]string{"host/abi"}, "it is compiled into every guest"},
+	"steps/build":    {[]string{"host/abi"}, "building needs no runtime"},
+	"steps/httpcall": {[]string{"steps", "host/abi"}, "it is compiled into the guests that want net/http, and only into them"},
 
 	"runtime/internal/wasm":     {nil, "it reads and writes modules: no compiler, no guest"},
 	"runtime/internal/sandbox":  {[]string{"host/abi", "runtime/internal/wasm"}, "it knows guests, and neither tools nor runs"},
@@ -113,7 +114,7 @@ func TestOnlyImporters(t *testing.T) {
 
 // standardOnly are packages that must build offline in a stranger's module:
 // with everything below them they use the standard library and this module.
-var standardOnly = []string{"host/abi", "steps", "steps/build"}
+var standardOnly = []string{"host/abi", "steps", "steps/build", "steps/httpcall"}
 
 // Seen red with steps importing rapid.
 func TestStandardLibraryOnly(t *testing.T) {
