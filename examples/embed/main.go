@@ -1,6 +1,6 @@
 // Command embed shows Pawl inside another program: an HTTP server that takes
 // orders and enters each into its books exactly once, also if it is killed in
-// the middle. It uses no command line of Pawl's and no other server.
+// the middle. It does not need Pawl's command line, nor another server.
 package main
 
 import (

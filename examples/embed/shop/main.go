@@ -1,5 +1,5 @@
 // Command shop is the module of the example's steps: it is built for the
-// sandbox, the server around it is an ordinary program.
+// sandbox. It is for the server around it, which is an ordinary program.
 package main
 
 import "github.com/pawl-dev/pawl/steps"
