@@ -16,7 +16,7 @@ import (
 )
 
 var (
-	powerRuns = flag.Int("power.runs", 200, "how many random workflows have their power cut")
+	powerRuns = flag.Int("power.runs", defaultPowerRuns, "how many random workflows have their power cut")
 	powerSeed = flag.Uint64("power.seed", 0, "the first seed; a failure names its own")
 )
 
