@@ -155,7 +155,6 @@ func (p program) bytes() []byte {
 const (
 	opUnreachable = "\x00"
 	opDrop        = "\x1a"
-	opBlock       = "\x02\x40"
 	opLoop        = "\x03\x40"
 	opEnd         = "\x0b"
 	opAgain       = "\x0c\x00" // br 0

@@ -41,7 +41,7 @@ const (
 	ModuleEntries        = "entry_limit"     // its other sections have too many entries
 	ModuleBody           = "body_limit"      // a function is too large
 	ModuleLocals         = "local_limit"     // a function has too many locals
-	ModuleBlocks         = "block_limit"     // a function has too many blocks and branches
+	ModuleEffort         = "effort_limit"    // a function or the module takes too long to compile
 	ModuleTables         = "table_limit"     // it has more tables, or larger ones, than allowed
 	ModuleDigest         = "digest"          // the bytes are not those of the digest
 	ModuleBadDescription = "bad_description" // what it says of itself cannot be read

@@ -87,7 +87,7 @@ func TestModulesThatAreRefused(t *testing.T) {
 		"too many bytes":                  {string(good.bytes()) + section(0, text("x")+strings.Repeat("\x00", 33<<20)), sandbox.ModuleSize, "33554432"},
 		"too many functions":              {with(func(p *program) { p.functions = slices.Grow(p.functions, 200_001); p.functions = p.functions[:200_001] }), sandbox.ModuleFunctions, "200001"},
 		"a function of too many bytes":    {guestText(strings.Repeat("\x01", 1<<20) + done), sandbox.ModuleBody, "function 3"},
-		"a function of too many branches": {guestText(strings.Repeat(opBlock+opEnd, 20_001) + done), sandbox.ModuleBlocks, "function 3"},
+		"a function of too many branches": {guestText(strings.Repeat(constant(0)+"\x04\x40"+opEnd, 20_000) + done), sandbox.ModuleEffort, "function 3"},
 		"a function of too many locals":   {export("f", shape{strings.Repeat("\x7f", 10_000), ""}, ""), sandbox.ModuleLocals, "function 4"},
 		"too many entries":                {with(func(p *program) { p.functions = nil; p.tables = nil; p.rawImport, p.rawCount = "", 0; p.data = "" }) + manyData(1_000_001), sandbox.ModuleEntries, "1000020 entries"},
 	} {

@@ -15,7 +15,9 @@ var limits = map[string]struct{ code, things string }{
 	"Entries":   {ModuleEntries, "entries in its sections besides functions"},
 	"BodySize":  {ModuleBody, "bytes"},
 	"Locals":    {ModuleLocals, "locals"},
-	"Blocks":    {ModuleBlocks, "blocks and branches"},
+	// Of branches, locals and calls, an estimate:
+	"FunctionEffort": {ModuleEffort, "microseconds of compiling"},
+	"Effort":         {ModuleEffort, "microseconds of compiling"},
 }
 
 // tooLargeToCompile names the limit.

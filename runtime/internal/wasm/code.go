@@ -13,11 +13,11 @@ func (p *parser) codeSection(r *reader) {
 	}
 	p.m.bodies = make([]body, 0, n)
 	p.m.patches = append(make([]patch, 0, len(p.m.patches)+(len(r.b)-r.at)/8), p.m.patches...)
-	c := &coder{parser: p}
+	c := &coder{parser: p, reader: &reader{}}
 	for i := 0; i < n && r.err == nil; i++ {
 		size := r.count(1)
 		c.function = p.m.imported[KindFunction] + i
-		c.reader = &reader{b: r.b[:r.at+size], at: r.at, section: r.section, err: r.err}
+		*c.reader = reader{b: r.b[:r.at+size], at: r.at, section: r.section, err: r.err}
 		c.check("BodySize", size, c.limits.BodySize)
 		c.body(p.m.Functions[i])
 		r.at, r.err = r.at+size, c.reader.err
@@ -68,31 +68,23 @@ func (c *coder) check(what string, have, limit int) {
 	}
 }
 
-// scan reads up to the end of the function.
+// scan reads up to the end of the function. Most instructions take neither a call
+// nor a store: a module has millions.
 func (c *coder) scan() {
-	c.open = append(c.open[:0], block{shape: blockStart, head: c.patch(c.at, patchHead)})
-	for len(c.open) > 0 {
-		at := c.at
-		op := c.byte()
-		top := &c.open[len(c.open)-1]
-		c.m.patches[top.head].cost++
-		switch s := instructions[op].shape; s {
+	r, head, n := c.reader, c.patch(c.at, patchHead), uint32(0)
+	c.open = append(c.open[:0], block{shape: blockStart, head: head})
+	for len(c.open) > 0 && r.err == nil {
+		at := r.at
+		op := r.byte()
+		n++
+		switch s := shapes[op]; s {
 		case plain:
-		case blockStart:
-			c.effort.quarters += quartersBlock
-			c.begin(block{shape: s, head: top.head})
-		case ifStart:
-			c.effort.quarters += quartersBranch
-			c.begin(block{shape: s, head: top.head})
-		case loopStart:
-			c.effort.quarters += quartersLoop
-			c.begin(block{shape: s})
-			c.open[len(c.open)-1].head = c.patch(c.at, patchHead)
+		case index:
+			r.u32()
+		case blockStart, ifStart, loopStart:
+			c.begin(s, head)
 		case elseMark:
-			if top.shape != ifStart {
-				c.fail(at, "has an else without an if")
-			}
-			top.shape = blockStart
+			c.elseMark(at)
 		case endMark:
 			c.open = c.open[:len(c.open)-1]
 		case prefixBulk:
@@ -102,19 +94,46 @@ func (c *coder) scan() {
 		default:
 			c.operands(at, instructions[op])
 		}
-		if c.err != nil {
-			return
+		if last := len(c.open) - 1; last < 0 || c.open[last].head != head {
+			c.m.patches[head].cost += n
+			n = 0
+			if last >= 0 {
+				head = c.open[last].head
+			}
 		}
 	}
-	if !c.done() {
-		c.fail(c.at, "has instructions behind a function's end")
+	if r.err == nil && !r.done() {
+		r.fail(r.at, "has instructions behind a function's end")
 	}
 }
 
-// begin opens a block and reads its type: nothing, a result, or the index of a
+// begin opens a block. Its instructions are paid for at the head, but those of a
+// loop at its own.
+func (c *coder) begin(s shape, head uint32) {
+	c.blockType()
+	switch s {
+	case blockStart:
+		c.effort.quarters += quartersBlock
+	case ifStart:
+		c.effort.quarters += quartersBranch
+	default:
+		c.effort.quarters += quartersLoop
+		head = c.patch(c.at, patchHead)
+	}
+	c.open = append(c.open, block{shape: s, head: head})
+}
+
+func (c *coder) elseMark(at int) {
+	top := &c.open[len(c.open)-1]
+	if top.shape != ifStart {
+		c.fail(at, "has an else without an if")
+	}
+	top.shape = blockStart
+}
+
+// blockType reads the type of a block: nothing, a result, or the index of a
 // function's type.
-func (c *coder) begin(b block) {
-	c.open = append(c.open, b)
+func (c *coder) blockType() {
 	begin := c.at
 	switch t := c.byte(); {
 	case c.err != nil || t == 0x40 || ValueType(t).valid():

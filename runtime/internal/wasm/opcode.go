@@ -92,6 +92,14 @@ var instructions = table([]row{
 	{0xfe, 0xfe, off(FeatureThreads)},
 })
 
+// shapes are the shapes of instructions, close together.
+var shapes = func() (s [256]shape) {
+	for op := range s {
+		s[op] = instructions[op].shape
+	}
+	return s
+}()
+
 // bulk are the opcodes behind 0xfc.
 var bulk = table([]row{
 	{0, 7, opcode{shape: plain}}, // saturating conversions
