@@ -29,8 +29,7 @@ func (s *stage) deaf() (letGo chan struct{}) {
 // the receiver has its settle time of 20 s.
 //
 // Seen red with a second send while the first is live, with an absent believed
-// meanwhile and right after, with the answer of the late one taken, and with the
-// tool waited for.
+// meanwhile and right after, and with the tool waited for.
 func TestASendThatDoesNotReturn(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct {
@@ -77,7 +76,7 @@ func TestASendThatDoesNotReturn(t *testing.T) {
 					close(letGo)
 				}
 				var wait *host.WaitError
-				if errors.As(err, &wait) && (!wait.Hanging || wait.Until.Sub(time.Now()) < time.Second) {
+				if errors.As(err, &wait) && (!wait.Hanging || time.Until(wait.Until) < time.Second) {
 					t.Errorf("%+v", wait)
 				}
 				<-s.call.Sends.Returned(s.call.Key)
@@ -197,7 +196,7 @@ func TestAClaimIsGivenUp(t *testing.T) {
 	}
 }
 
-// Seen red without a limit to the waiting, for each.
+// Seen red with the query waited for.
 func TestAQueryThatDoesNotReturnIsNoAnswer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -220,8 +219,8 @@ func TestAQueryThatDoesNotReturnIsNoAnswer(t *testing.T) {
 
 // What is in flight outlives the end of ctx until its deadline or the cut.
 //
-// Seen red with the end of ctx passed on, with the cut passed over, and with
-// what was known at the last moment dropped.
+// Seen red with the end of ctx passed on, with the cut passed over, and with what
+// is known after the cut dropped.
 func TestCut(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct {
@@ -270,8 +269,8 @@ func TestCut(t *testing.T) {
 // A tool that was left behind announces nothing any more, and shares nothing
 // with the call.
 //
-// Seen red (by the race detector) with the call itself given to the tool, and
-// with a late announcement passed on.
+// Seen red with the call itself given to the tool, and with a late announcement
+// passed on.
 func TestWhatWasLeftBehindIsNotHeard(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -105,8 +105,13 @@ func TestAWaitLeaves(t *testing.T) {
 			"intend wait send ask asked", "ask@1m0s asked@1m0s ask@1m2s asked@1m2s", "undecided",
 		},
 		"the wait of a sending outlasts that of a query": {
-			host.Keyed, 2, answers{unclear, {Outcome: host.OutcomeNotApplied, Code: "http_429", RetryAfter: 40 * time.Second}, applied}, verdicts{silent, {RetryAfter: 37 * time.Second}, absent}, nil,
-			38 * time.Second, host.Waited{Sent: 2, Asked: 1, Last: host.Answer{Outcome: host.OutcomeNotApplied, Code: "http_429", RetryAfter: 3 * time.Second}}, false,
+			host.Keyed, 2,
+			answers{unclear, {Outcome: host.OutcomeNotApplied, Code: "http_429", RetryAfter: 40 * time.Second}, applied},
+			verdicts{silent, {RetryAfter: 37 * time.Second}, absent},
+			nil,
+			38 * time.Second,
+			host.Waited{Sent: 2, Asked: 1, Last: host.Answer{Outcome: host.OutcomeNotApplied, Code: "http_429", RetryAfter: 3 * time.Second}},
+			false,
 			"intend wait send ask asked retry@1s wait@1s send@1s ask@1s asked@1s", "ask@38s asked@38s retry@41s wait@41s send@41s settle@41s", "applied, status 0",
 		},
 		"refused credentials use up no try": {

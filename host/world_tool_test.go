@@ -71,14 +71,14 @@ func (p *process) begin() {
 	}
 	p.world.sends++
 	early := time.Now().Before(p.notBefore)
-	many := p.world.sends > p.contract.Tries+1
+	many := p.world.sends
 	p.play.Unlock()
 	p.note(nil, "send")
 	if early {
 		p.errorf("sent before the receiver's Retry-After")
 	}
-	if many {
-		p.errorf("sent %d times", p.world.sends)
+	if many > p.contract.Tries+1 {
+		p.errorf("sent %d times", many)
 	}
 }
 
