@@ -1,4 +1,5 @@
-// Command counter is a module of steps: `pawl run .` builds it for the sandbox.
+// Command counter is a module of steps. It is for the sandbox, for which
+// `pawl run .` builds it; no other program needs to import it.
 package main
 
 import (
