@@ -26,7 +26,7 @@ type Op struct {
 	Call    string          `json:"call,omitempty"`
 	Request json.RawMessage `json:"request,omitempty"`
 	Ignore  bool            `json:"ignore,omitempty"`
-	Drop    bool            `json:"drop,omitempty"` // the result is no output
+	Drop    bool            `json:"drop,omitempty"`    // the result is no output
 	Key     string          `json:"key,omitempty"`     // business key of the call
 	Unknown bool            `json:"unknown,omitempty"` // wants to see an unknown outcome
 	// Else is done when the call failed and Ignore is set.
