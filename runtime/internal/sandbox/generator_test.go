@@ -112,53 +112,49 @@ func (g *generator) statements() {
 }
 
 func (g *generator) statement() {
-	typ := valueTypes[g.IntN(3)]
-	switch g.IntN(14) {
-	case 0, 1:
-		g.value(typ, 3)
-		g.emit("\x21", g.local(typ))
-	case 2:
-		g.value('\x7e', 3)
-		g.emit("\x24\x00")
-	case 3:
-		g.address()
-		g.value('\x7e', 2)
-		g.emit("\x37\x00", uleb(g.IntN(64)))
-	case 4:
-		g.emit("\x02\x40")
-		g.inside()
-	case 5, 6:
-		g.loop()
-	case 7:
-		g.value('\x7f', 2)
-		g.emit("\x04\x40")
-		g.depth++
-		g.statements()
-		if g.IntN(2) == 0 {
-			g.emit("\x05")
-			g.statements()
-		}
-		g.depth--
-		g.emit("\x0b")
-	case 8:
-		g.call()
-	case 9:
-		g.bulkOperation()
-	case 10:
-		g.table()
-	case 11:
-		g.leave()
-	case 12:
-		g.emit(strings.Repeat("\x01", g.IntN(400)))
-	case 13:
-		g.value(typ, 2)
-		g.emit(opDrop)
+	kinds := []func(){
+		g.assign, g.assign, g.setGlobal, g.store, g.block, g.loop, g.loop, g.branch, g.call, g.bulkOperation, g.table, g.leave, g.idle,
 	}
+	kinds[g.IntN(len(kinds))]()
 }
 
-func (g *generator) inside() {
+func (g *generator) assign() {
+	typ := valueTypes[g.IntN(3)]
+	g.value(typ, 3)
+	g.emit("\x21", g.local(typ))
+}
+
+func (g *generator) setGlobal() {
+	g.value('\x7e', 3)
+	g.emit("\x24\x00")
+}
+
+func (g *generator) store() {
+	g.address()
+	g.value('\x7e', 2)
+	g.emit("\x37\x00", uleb(g.IntN(64)))
+}
+
+// idle does nothing, sometimes for more than a unit of work.
+func (g *generator) idle() { g.emit(strings.Repeat("\x01", g.IntN(400))) }
+
+func (g *generator) block() {
+	g.emit("\x02\x40")
 	g.depth++
 	g.statements()
+	g.depth--
+	g.emit("\x0b")
+}
+
+func (g *generator) branch() {
+	g.value('\x7f', 2)
+	g.emit("\x04\x40")
+	g.depth++
+	g.statements()
+	if g.IntN(2) == 0 {
+		g.emit("\x05")
+		g.statements()
+	}
 	g.depth--
 	g.emit("\x0b")
 }
