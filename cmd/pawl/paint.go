@@ -18,19 +18,13 @@ type painter bool
 // paint returns the painter for a stream: a terminal whose user has not said
 // NO_COLOR.
 func (g *Globals) paint(w io.Writer) painter {
-	if out, ok := w.(*output); ok {
-		w = out.Writer
-	}
-	file, ok := w.(*os.File)
-	if !ok || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" {
-		return false
-	}
-	info, err := file.Stat()
-	return painter(err == nil && info.Mode()&os.ModeCharDevice != 0)
+	file := fileOf(w)
+	return painter(file != nil && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && isTerminal(file))
 }
 
 const (
 	bold   = "1"
+	dim    = "2"
 	red    = "31"
 	green  = "32"
 	yellow = "33"

@@ -20,6 +20,7 @@ type progress struct {
 	out   io.Writer
 	paint painter
 	quiet bool
+	doing *doing // nil where there is no screen
 
 	mu      sync.Mutex // guards what follows
 	begun   bool
@@ -44,7 +45,13 @@ type queued struct {
 const lateAfter = 200 * time.Millisecond
 
 func newProgress(g *Globals) *progress {
-	return &progress{out: g.stderr, paint: g.paint(g.stderr), quiet: g.JSON, told: map[string]bool{}}
+	p := &progress{paint: g.paint(g.stderr), quiet: g.JSON, told: map[string]bool{}}
+	if screen := terminal(g.stderr); screen != nil && !p.quiet {
+		g.stderr = screen // notices stand above the line below too
+		p.doing = &doing{screen: screen, paint: p.paint}
+	}
+	p.out = g.stderr
+	return p
 }
 
 // observer is for the engine's options.
@@ -72,6 +79,9 @@ func (p *progress) begin(c *pawl.Checkpoint) {
 	}
 	p.print("run %s  %s%s %s", p.paint.in(bold, c.ExternalID), title, c.Workflow.Name, c.Workflow.Version)
 	p.begun = true
+	if p.doing != nil {
+		p.doing.begin(p.width)
+	}
 	p.flush(p.durable)
 }
 
@@ -79,6 +89,9 @@ func (p *progress) begin(c *pawl.Checkpoint) {
 func (p *progress) end() {
 	if p.quiet {
 		return
+	}
+	if p.doing != nil {
+		p.doing.end()
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -99,13 +112,16 @@ func (p *progress) print(format string, args ...any) {
 func announces(kind pawl.EventKind) bool {
 	switch kind {
 	case pawl.IntentDurable, pawl.ReceiptDurable, pawl.CheckpointDurable, pawl.AttemptFailed, pawl.Parked,
-		pawl.Stopped, pawl.Completed:
+		pawl.Claimed, pawl.Waiting, pawl.Stopped, pawl.Completed:
 		return true
 	}
 	return false
 }
 
 func (p *progress) observe(e pawl.Event) {
+	if p.doing != nil {
+		p.doing.observe(&e)
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.queue = append(p.queue, queued{e, time.Now()})
@@ -188,6 +204,10 @@ func (p *progress) tell(e *pawl.Event) {
 		p.line(e.Step, e.Tool, asked(e))
 	case pawl.AttemptFailed:
 		p.line(e.Step, "", p.failed(e))
+	case pawl.Claimed:
+		p.line(e.Step, e.Tool, p.claimed(e))
+	case pawl.Waiting:
+		p.line(e.Step, "", p.paint.in(yellow, "waits")+"  "+e.Message)
 	case pawl.Parked:
 		p.line(e.Step, "", p.paint.in(yellow, "needs a person")+"  "+e.Message)
 	case pawl.Logged:
@@ -203,7 +223,7 @@ func (p *progress) settleDone(next *pawl.Event) {
 	if done == nil || p.told[done.Step] {
 		return
 	}
-	if next != nil && (next.Kind == pawl.AttemptFailed || next.Kind == pawl.Parked) {
+	if next != nil && (next.Kind == pawl.AttemptFailed || next.Kind == pawl.Parked || next.Kind == pawl.Waiting) {
 		return
 	}
 	p.line(done.Step, "", fmt.Sprintf("%-11s%8s", "done", duration(p.elapsed)))
@@ -236,6 +256,16 @@ func (p *progress) receipt(e *pawl.Event) string {
 		why = fmt.Sprintf("  (try %d)", e.Try) + why
 	}
 	return p.paint.in(colour, fmt.Sprintf("%-11s", word)) + fmt.Sprintf("%8s", duration(e.Elapsed)) + why
+}
+
+// claimed is a call that got the receipt of an earlier attempt, or of another
+// call with its business key.
+func (p *progress) claimed(e *pawl.Event) string {
+	colour := green
+	if e.Outcome != host.OutcomeApplied {
+		colour = red
+	}
+	return p.paint.in(colour, fmt.Sprintf("%-11s", e.Outcome)) + "  as before; nothing is sent"
 }
 
 // safe says why a call may be sent again.

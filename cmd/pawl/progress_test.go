@@ -68,6 +68,14 @@ func TestLinesStandWhereTheyBelong(t *testing.T) {
 			[]pawl.Event{done("first", 3), {Kind: pawl.Parked, Step: "first", Seq: 3, Message: "who knows"}},
 			"  first      needs a person  who knows\n",
 		},
+		"a call that an earlier attempt made": {
+			[]pawl.Event{{Kind: pawl.Claimed, Step: "first", Tool: "pay", Class: host.Keyed, Outcome: host.OutcomeApplied, Seq: 3}},
+			"  first      pay             applied      as before; nothing is sent\n",
+		},
+		"a call that waits": {
+			[]pawl.Event{done("first", 3), {Kind: pawl.Waiting, Step: "first", Seq: 3, Message: "pay refused the credentials"}},
+			"  first      waits  pay refused the credentials\n",
+		},
 		"a read is repeated": {
 			[]pawl.Event{
 				{Kind: pawl.Retrying, Step: "first", Tool: "get", Class: host.Read, Try: 1, Tries: 3, Seq: 3, Message: "no answer within 400ms"},
