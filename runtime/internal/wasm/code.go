@@ -52,7 +52,7 @@ func (c *coder) body(typ uint32) {
 		c.valueType()
 	}
 	c.check("Locals", int(min(locals, math.MaxInt32)), c.limits.Locals)
-	b.groups, b.nextLocal, b.code = uint32(groups), uint32(locals), uint32(c.at)
+	b.nextLocal, b.code = uint32(locals), uint32(c.at)
 	c.effort, c.bulk = effort{values: c.globals() / 16}, false
 	if c.err == nil {
 		c.scan()
