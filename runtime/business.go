@@ -212,7 +212,7 @@ func (a *attempt) borrow(ctx context.Context, r *sandbox.Request, class host.Cla
 func (a *attempt) waitForKey(r *sandbox.Request, c *host.Call, name []byte, holder string) error {
 	return &leaving{journal.Wait{
 		Step: a.index, Attempt: a.number, Call: c.Index, Code: journal.WaitKey, Tool: c.Tool, Business: name,
-		Until: time.Now().Add(businessCheck).UnixMicro(), Waker: "run " + holder,
+		Until: time.Now().Add(businessCheck).UnixMicro(), Waker: wakerRun + holder,
 		Sentence: fmt.Sprintf("%s waits for the key %q of %s, under which run %s has a call that has not come to an end; it gets that one's receipt",
 			a.step.Name, r.Head.Key, r.Tool, holder),
 	}}

@@ -35,6 +35,11 @@ func checkDocument(t testing.TB, c *pawl.Checkpoint) {
 	if err := compiler.MustCompile("checkpoint.json").Validate(doc); err != nil {
 		t.Errorf("%v\n%s", err, text)
 	}
+	for _, r := range c.Reasons {
+		if !pawl.ListedReason(c.State, r) {
+			t.Errorf("%s, %s and %s are not in the table of states", c.State, r.Code, r.Waker)
+		}
+	}
 	if bytes.Contains(text, []byte(":null")) {
 		t.Errorf("a null in %s", text)
 	}

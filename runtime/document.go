@@ -201,14 +201,8 @@ var statusNames = map[abi.Status]string{
 	abi.Budget: "budget", abi.Cancelled: "cancelled", abi.Deadline: "deadline", abi.Unknown: "unknown",
 }
 
-// Who moves a run that does not move by itself.
-const (
-	wakerTimer    = "timer"
-	wakerOperator = "operator"
-)
-
-// state derives the run's state, its reasons and what may be done: the closed
-// table of RATIONALE.md. Every state that does not move by itself names its
+// state derives the run's state, its reasons and what may be done. What
+// a run can be up to is the closed table in states.go: nothing waits without a
 // waker.
 func (d *document) state(c *Checkpoint) {
 	s := d.snapshot
@@ -225,7 +219,7 @@ func (d *document) state(c *Checkpoint) {
 			d.waits(c, st, &reason)
 			break
 		}
-		reason.Code, reason.Waker, reason.At = "timer", wakerTimer, &st.Next
+		reason.Code, reason.Waker, reason.At = reasonTimer, wakerTimer, &st.Next
 		reason.Sentence = fmt.Sprintf("%s waits for attempt %d at %s: %s", st.Name, st.Attempts+1,
 			st.Next.Format(time.TimeOnly), st.Failure.Message)
 		d.offer(c, fmt.Sprintf("begins attempt %d of %s now", st.Attempts+1, st.Name)+d.again(st, st.Attempts+1))
@@ -254,7 +248,7 @@ func (d *document) state(c *Checkpoint) {
 	}
 	if why, held := d.engine.whyHeld(); held {
 		c.State, c.Actions = StateHeld, []Action{}
-		reason = Reason{Code: "held", Step: st.Name, Waker: "operator", Sentence: why}
+		reason = Reason{Code: reasonHeld, Step: st.Name, Waker: wakerOperator, Sentence: why}
 	}
 	if reason.Sentence != "" {
 		c.Reasons = append(c.Reasons, reason)
@@ -276,8 +270,11 @@ func (d *document) waits(c *Checkpoint, st *journal.Step, reason *Reason) {
 // the class once, without anybody to ask, it cannot.
 func (d *document) resolvable(call int) bool {
 	calls := d.snapshot.Steps[d.snapshot.Current].Calls
-	if call < 0 || call >= len(calls) {
+	switch {
+	case call < 0:
 		return false
+	case call >= len(calls):
+		return true // it has no record yet: another call's is unknown, and is looked at again
 	}
 	contract, err := contractOf(d.snapshot.Start.Pins, calls[call].Tool)
 	return err == nil && (calls[call].Class != host.Once || contract.Verifies)
@@ -298,14 +295,14 @@ func (d *document) open(c *Checkpoint, st *journal.Step, reason *Reason) {
 		return
 	}
 	if d.queued {
-		c.State, reason.Code, reason.Waker = StateQueued, "slow_start", "engine"
+		c.State, reason.Code, reason.Waker = StateQueued, reasonSlowStart, wakerEngine
 		reason.Sentence = fmt.Sprintf("%s is entered again when the runs before it have shown that they do not end the process", st.Name)
 		return
 	}
-	c.State, reason.Code = StateInterrupted, "crashed"
+	c.State, reason.Code = StateInterrupted, reasonCrashed
 	reason.Sentence = fmt.Sprintf("the process ended inside attempt %d of %s", st.Attempts, st.Name)
 	if d.snapshot.Clean {
-		reason.Code = "stopped"
+		reason.Code = reasonStopped
 		reason.Sentence = fmt.Sprintf("stopped in good order inside attempt %d of %s", st.Attempts, st.Name)
 	}
 	d.offer(c, fmt.Sprintf("goes on inside attempt %d of %s", st.Attempts, st.Name)+d.again(st, st.Attempts))
@@ -316,6 +313,8 @@ func (d *document) again(st *journal.Step, attempt int) string {
 	var say string
 	for _, call := range st.Calls {
 		switch {
+		case call.Receipt == nil && call.Waited != nil && call.Waited.Unapplied:
+			say += fmt.Sprintf("; sends %s again (%s)", call.Grant, call.Class)
 		case call.Receipt == nil:
 			say += fmt.Sprintf("; resolves %s (%s)", call.Grant, call.Class)
 		case call.Again(attempt):
@@ -351,6 +350,6 @@ func (d *document) incompatible(c *Checkpoint, reason *Reason) {
 		return
 	}
 	c.State, c.Differences, c.Actions = StateIncompatible, diffs, []Action{}
-	reason.Code, reason.At, reason.Call, reason.Help = "incompatible", nil, nil, ""
+	reason.Code, reason.Waker, reason.At, reason.Call, reason.Help = reasonIncompatible, wakerOperator, nil, nil, ""
 	reason.Sentence = fmt.Sprintf("%d of the run's pins do not fit this program: %s: %s", len(diffs), diffs[0].Pin, diffs[0].What)
 }

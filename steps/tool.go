@@ -29,8 +29,10 @@ func (t Tool[Req, Res]) ID() string { return t.id }
 type CallOption func(*abi.CallHead)
 
 // Key gives the call a business key: over all runs, the effect of this tool
-// under this key happens once. Without it the call is one effect of this run,
-// and an equal second call another.
+// under this key happens once. A second call with it, of whatever run, waits for
+// the first and gets its response; with another request it is [ErrInvalid].
+// Without a key the call is one effect of this run, and an equal second call
+// another. A key on a read is only part of its request.
 func Key(key string) CallOption {
 	return func(h *abi.CallHead) { h.Key = key }
 }

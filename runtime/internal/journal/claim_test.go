@@ -114,3 +114,21 @@ func TestCallMadeAgainElsewhereKeepsItsFirstTime(t *testing.T) {
 		t.Errorf("first %s, last %s", c.First, c.Last)
 	}
 }
+
+// An unknown outcome is a receipt only of a call whose step asked to see it.
+//
+// Seen red with unknown receipts of every call.
+func TestUnknownReceiptNeedsAStepThatAskedForIt(t *testing.T) {
+	t.Parallel()
+	unknown := receives(1, 0, abi.Unknown)
+	unknown.Receipt.Outcome = uint8(host.OutcomeUnknown)
+	if _, err := fold(history(aWrite, unknown)...); err == nil || !strings.Contains(err.Error(), "did not ask to see that") {
+		t.Error(err)
+	}
+	sees := intends(1, 0, host.Keyed)
+	sees.Intent.SeeUnknown = true
+	s, err := fold(history(sees, unknown, aDone)...)
+	if err != nil || s.Steps[0].Phase != PhaseCompleted {
+		t.Error(err)
+	}
+}
