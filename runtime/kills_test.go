@@ -94,6 +94,10 @@ func TestRestartWithAndWithoutRecovery(t *testing.T) {
 	p.reached()
 	p.kill()
 	before := len(w.lines())
+	sent := map[string]int{}
+	for _, tool := range []string{"tickets.claim", "orders.hold", "pay.refund"} {
+		_, sent[tool] = w.ledger(tool)
+	}
 	c := w.document()
 	if c.State != pawl.StateInterrupted || c.ResumeFrom != "send" || len(c.CompletedSteps) != 3 || len(w.lines()) != before {
 		t.Errorf("state %s at %s, %q, %d lines", c.State, c.ResumeFrom, c.CompletedSteps, len(w.lines())-before)
@@ -104,8 +108,9 @@ func TestRestartWithAndWithoutRecovery(t *testing.T) {
 	}
 	completed(t, out.After)
 	for tool, want := range map[string]int{"tickets.claim": 1, "orders.hold": 1, "pay.refund": 2, "mail.send": 1} {
-		if effects, requests := w.ledger(tool); effects != want || requests != want {
-			t.Errorf("%s: %d effects, sent %d times", tool, effects, requests)
+		effects, requests := w.ledger(tool)
+		if was, before := sent[tool]; effects != want || (before && requests != was) {
+			t.Errorf("%s: %d effects, sent %d times, before %d", tool, effects, requests, was)
 		}
 	}
 }
