@@ -17,7 +17,7 @@ import (
 )
 
 type buildCommand struct {
-	Dir string `arg:"" optional:"" default:"." help:"Folder of the workflow."`
+	Dir string `arg:"" optional:"" complete:"dir" default:"." help:"Folder of the workflow."`
 }
 
 // builtModule is a module that lies in the folder now.

@@ -20,13 +20,15 @@ type cli struct {
 	Version versionCommand `cmd:"" help:"Say which version this is, and which runs it can go on with."`
 	Demo    demoCommand    `cmd:"" help:"Kill the refund example at every boundary, resume it, and count what happened."`
 
+	Completion completionCommand `cmd:"" help:"Print a script by which a shell completes commands, flags and runs."`
+
 	CrashChild childCommand `cmd:"" hidden:""`
 }
 
 // Globals are what every command has.
 type Globals struct {
-	Data  string `help:"Data directory. Default: .pawl in the current folder." env:"PAWL_DATA" default:".pawl" placeholder:"DIR"`
-	Tools string `help:"Tools file; else PAWL_TOOLS, else tools.toml beside the workflow." placeholder:"FILE"`
+	Data  string `help:"Data directory. Default: .pawl in the current folder." env:"PAWL_DATA" default:".pawl" placeholder:"DIR" complete:"dir"`
+	Tools string `help:"Tools file; else PAWL_TOOLS, else tools.toml beside the workflow." placeholder:"FILE" complete:"file"`
 	JSON  bool   `name:"json" help:"Write JSON, errors too."`
 
 	stdin          io.Reader

@@ -43,6 +43,10 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if err != nil { // a mistake in cli
 		return report(&c.Globals, err)
 	}
+	if len(args) > 0 && args[0] == completeVerb {
+		complete(ctx, &c.Globals, parser.Model, args[1:], out)
+		return statusCompleted
+	}
 	command, err := parser.Parse(args)
 	switch {
 	case ended >= 0:

@@ -21,8 +21,8 @@ import (
 var templates embed.FS
 
 type newCommand struct {
-	Dir  string `arg:"" name:"folder" help:"The folder to make. Its name becomes the workflow's: [a-z][a-z0-9_]{0,63}."`
-	Pawl string `help:"Clone of Pawl that the steps are built against. Defaults to the one that this program was built in." placeholder:"DIR" type:"path"`
+	Dir  string `arg:"" name:"folder" complete:"dir" help:"The folder to make. Its name becomes the workflow's: [a-z][a-z0-9_]{0,63}."`
+	Pawl string `help:"Clone of Pawl that the steps are built against. Defaults to the one that this program was built in." placeholder:"DIR" type:"path" complete:"dir"`
 }
 
 // goVersion is the least version of Go that the new module names.

@@ -10,8 +10,8 @@ import (
 )
 
 type resumeCommand struct {
-	Ref     string        `arg:"" name:"run" help:"The run: its id, your id, a beginning or end of one that fits only it, or @last."`
-	Dir     string        `arg:"" optional:"" default:"." help:"Folder of the workflow, where tools.toml is looked for. If it holds other code than the run began with, that is told, no more."`
+	Ref     string        `arg:"" complete:"run" name:"run" help:"The run: its id, your id, a beginning or end of one that fits only it, or @last."`
+	Dir     string        `arg:"" optional:"" complete:"dir" default:"." help:"Folder of the workflow, where tools.toml is looked for. If it holds other code than the run began with, that is told, no more."`
 	Upgrade bool          `help:"Build and deploy the folder and move the run to it first, if the run's journal replays equal there. Nothing is sent while that is tried."`
 	Wait    time.Duration `help:"Wait for a timer that is due within this time, else exit with status 3." default:"60s"`
 }

@@ -14,8 +14,8 @@ import (
 )
 
 type runCommand struct {
-	Dir   string        `arg:"" optional:"" default:"." help:"Folder of the workflow."`
-	Input string        `help:"The run's input as JSON; - reads standard input. Without it the input is null." placeholder:"FILE"`
+	Dir   string        `arg:"" optional:"" complete:"dir" default:"." help:"Folder of the workflow."`
+	Input string        `help:"The run's input as JSON; - reads standard input. Without it the input is null." placeholder:"FILE" complete:"file"`
 	ID    string        `name:"id" help:"Your own id of the run. The same id again is the same run."`
 	Wait  time.Duration `help:"Wait for a timer that is due within this time, else exit with status 3." default:"60s"`
 }

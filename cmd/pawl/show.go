@@ -7,8 +7,8 @@ import (
 )
 
 type showCommand struct {
-	Ref string `arg:"" name:"run" help:"The run: its id, your id, a beginning or end of one that fits only it, or @last."`
-	Dir string `arg:"" optional:"" default:"." help:"Folder in which tools.toml is looked for."`
+	Ref string `arg:"" complete:"run" name:"run" help:"The run: its id, your id, a beginning or end of one that fits only it, or @last."`
+	Dir string `arg:"" optional:"" complete:"dir" default:"." help:"Folder in which tools.toml is looked for."`
 }
 
 // Run is the command.
