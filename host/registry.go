@@ -1,6 +1,7 @@
 package host
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -39,7 +40,8 @@ func checkTool(tool Tool) error {
 		return &ContractError{Tool: id, Field: "id", Reason: "a tool's name is [a-z0-9_.-]{1,64}"}
 	}
 	if err := contract.Validate(); err != nil {
-		if e, ok := err.(*ContractError); ok {
+		var e *ContractError
+		if errors.As(err, &e) {
 			e.Tool = id
 		}
 		return err

@@ -56,7 +56,7 @@ func asFailure(err error) *Failure {
 	var own *Failure
 	if errors.As(err, &own) {
 		f := *own
-		if err != error(own) {
+		if err != error(own) { //nolint:errorlint // is it the failure itself?
 			f.Message, f.err = err.Error(), err
 		}
 		f.Code = cleanCode(f.Code)

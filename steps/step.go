@@ -69,7 +69,7 @@ func Handle[In, Out any](name string, f func(s *Step, in In) (Out, error)) {
 func run(name string, input []byte, o outside) (output []byte, failure *Failure) {
 	h, ok := handlerOf(name)
 	if !ok {
-		return nil, Fail("no_such_step", "the module has no step %q; it has %s", name, stepList()).(*Failure)
+		return nil, asFailure(Fail("no_such_step", "the module has no step %q; it has %s", name, stepList()))
 	}
 	defer func() {
 		if v := recover(); v != nil {

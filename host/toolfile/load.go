@@ -153,7 +153,7 @@ func (r *reader) kind(id string) Kind {
 func (r *reader) faults(id string, err error) {
 	var placed interface{ TablePath() []string }
 	var contract *host.ContractError
-	switch e := err.(type) {
+	switch e := err.(type) { //nolint:errorlint // the tree of errors itself is walked
 	case tomlfile.Errors:
 		r.wrong = append(r.wrong, e...)
 		return

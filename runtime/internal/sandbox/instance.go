@@ -61,7 +61,7 @@ func (in *instance) run(ctx context.Context, runtime wazero.Runtime, compiled wa
 	if err != nil {
 		return 0, err
 	}
-	defer module.Close(context.WithoutCancel(ctx))
+	defer func() { _ = module.Close(context.WithoutCancel(ctx)) }() // frees its memory; nothing is left to fail
 	if initialize := module.ExportedFunction(exportInitialize); initialize != nil {
 		if _, err := initialize.Call(ctx); err != nil {
 			return 0, err

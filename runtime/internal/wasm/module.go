@@ -127,7 +127,6 @@ type body struct {
 	locals, code, end uint32
 	nextLocal         uint32 // the index that an added local has
 	patches           uint32 // the index of its first patch
-	groups            uint32 // of locals
 	bulk              bool   // it has a bulk operation
 }
 
