@@ -24,8 +24,8 @@ var (
 	// ErrStoreBroken is returned by everything after a commit failed for
 	// another reason than a requirement: what is on the disk is not known, or
 	// whether a requirement held (a [CorruptError] is then in the chain), so
-	// nothing may be sent or told any more. Close the store and open it again.
-	ErrStoreBroken = errors.New("kv: store broken by a failed commit; close and open it again")
+	// nothing may be sent or told any more until [Store.Reopen] has succeeded.
+	ErrStoreBroken = errors.New("kv: store broken by a failed commit; it has to be reopened")
 	// ErrStoreLocked is matched by a [LockedError].
 	ErrStoreLocked = errors.New("kv: store locked")
 	// ErrNoSpace is returned when free space is below the store's reserve. The
