@@ -41,22 +41,24 @@ func (p *pursuit) inquire(ctx context.Context) (*Receipt, error) {
 		}
 		var done bool
 		var err error
-		switch {
-		case v.Kind == NoAnswer:
+		if v.Kind == NoAnswer {
 			done, err = p.unanswered(ctx, v)
-		case live && p.moved() == "" && !p.repeats():
-			// Not before the send has returned is "absent" more than "not yet".
-			err = p.outlast(ctx, p.sends.Returned(p.call.Key))
-		default:
-			done, err = p.absent(settled)
-			if !done && err == nil {
-				err = p.pause(ctx, quiet.Add(1))
-			}
+		} else if done, err = p.absent(settled); !done && err == nil {
+			err = p.listen(ctx, quiet, live)
 		}
 		if done || err != nil {
 			return nil, err
 		}
 	}
+}
+
+// listen waits until an absent can be more than "not yet": not before the send
+// has returned, and then has had its time.
+func (p *pursuit) listen(ctx context.Context, quiet time.Time, live bool) error {
+	if live {
+		return p.outlast(ctx, p.sends.Returned(p.call.Key))
+	}
+	return p.pause(ctx, quiet.Add(1))
 }
 
 // unanswered weighs that the receiver did not say, and waits until it may be

@@ -214,7 +214,7 @@ func TestWhichAddressesArePublic(t *testing.T) {
 
 func TestTransportReadsNoProxyFromTheEnvironment(t *testing.T) {
 	t.Parallel()
-	tr := httptool.NewTransport(false, false)
+	tr := httptool.NewTransport(false, false, time.Second)
 	if tr.Proxy != nil {
 		t.Error("a proxy may be used")
 	}

@@ -40,6 +40,7 @@ func newCutter(values map[string]string) *cutter {
 // encodings returns how a value looks as it is, in JSON as most encoders write
 // it, and within base64 text.
 func encodings(v string) []string {
+	v = within(v)
 	quoted, _ := json.Marshal(v) // a string always has a JSON form
 	inner := string(quoted[1 : len(quoted)-1])
 	list := []string{v, inner, strings.ReplaceAll(inner, "/", `\/`)}

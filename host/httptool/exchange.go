@@ -94,7 +94,7 @@ func (t *tool) send(ctx context.Context, s *sending, values map[string]string, c
 		r.location = place(u, cut)
 	}
 	r.wait, r.waits = retryAfter(resp.Header, time.Now())
-	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
+	body, err := readBody(resp)
 	switch {
 	case err != nil:
 		r.cut = t.explain(ctx, s, err, true)
@@ -106,6 +106,15 @@ func (t *tool) send(ctx context.Context, s *sending, values map[string]string, c
 	}
 	r.response = response(resp, body, cut)
 	return r, nil
+}
+
+// readBody reads at most a byte more than maxAnswer. What follows a switch of
+// protocols is no body, and reading it would not end with the context.
+func readBody(resp *http.Response) ([]byte, error) {
+	if resp.StatusCode == http.StatusSwitchingProtocols {
+		return nil, nil
+	}
+	return io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
 }
 
 // watch sees the moment at which a request begins to leave.

@@ -35,7 +35,7 @@ func New(id string, c host.Contract, cfg *Config, secrets map[string]host.Secret
 	// Who cannot be asked gets a connection of its own for every call: a kept
 	// one that has gone stale would leave an outcome that a person must find out.
 	fresh := verifier == nil && c.Effect != host.Read
-	b.tool.transport = newTransport(slices.Contains(cfg.Allow, "private"), fresh)
+	b.tool.transport = newTransport(slices.Contains(cfg.Allow, "private"), fresh, b.tool.contract.Timeout)
 	if verifier != nil {
 		return verifier, nil
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/pawl-dev/pawl/host"
 )
@@ -36,13 +37,17 @@ func (s secrets) read(ctx context.Context) (map[string]string, error) {
 		return values, nil
 	}
 	// Where a value comes from may say anything about why it does not come.
-	maps.DeleteFunc(values, func(_, v string) bool { return len(v) < minSecret })
+	maps.DeleteFunc(values, func(_, v string) bool { return len(within(v)) < minSecret })
 	return nil, errors.New(shorten(newCutter(values).text(failed.Error()), maxMessage))
 }
 
+// within is a value without the space around it, which the end of a header loses:
+// the receiver may know, and give back, only that.
+func within(v string) string { return strings.Trim(v, " \t") }
+
 func checkSecret(v string) error {
 	switch {
-	case len(v) < minSecret:
+	case len(within(v)) < minSecret:
 		return fmt.Errorf("its value has fewer than %d bytes, too few to keep it out of records", minSecret)
 	case !validHeaderText(v):
 		return errors.New("its value has a line break or another control character, which a header cannot hold")
