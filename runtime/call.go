@@ -271,6 +271,7 @@ const longestRefusal = 2 << 10
 
 // refused records the refusal and tells the guest.
 func (a *attempt) refused(r *sandbox.Request, c *host.Call, status abi.Status, code, why string) (*sandbox.Reply, error) {
+	why = strings.ToValidUTF8(why, "?") // as it is recorded
 	if len(why) > longestRefusal {
 		why = strings.ToValidUTF8(why[:longestRefusal], "") + " ..."
 	}

@@ -33,9 +33,11 @@ func fits(entry []byte, with *kv.Batch) error {
 	return nil
 }
 
-// cut shortens a text of somebody else to max bytes.
+// cut shortens a text of somebody else to limit bytes. What is no UTF-8 in it is
+// replaced: a record that had it could not be decoded again.
 func cut(s string, limit int) string {
 	const more = " ..."
+	s = strings.ToValidUTF8(s, "?") // never longer than it was
 	if len(s) <= limit {
 		return s
 	}
@@ -58,6 +60,7 @@ func (r *Record) bound() {
 		r.Retry.Code, r.Retry.Message = cut(r.Retry.Code, maxCode), cut(r.Retry.Message, maxMessage)
 	case r.Receipt != nil:
 		r.Receipt.Code, r.Receipt.Message = cut(r.Receipt.Code, maxCode), cut(r.Receipt.Message, maxMessage)
+		r.Receipt.Type = cut(r.Receipt.Type, maxCode)
 	case r.Refusal != nil:
 		r.Refusal.Code, r.Refusal.Message = cut(r.Refusal.Code, maxCode), cut(r.Refusal.Message, maxMessage)
 	case r.Fail != nil:
@@ -70,6 +73,9 @@ func (r *Record) bound() {
 		r.Wait.Sentence, r.Wait.Waker = cut(r.Wait.Sentence, maxMessage), cut(r.Wait.Waker, maxCode)
 		if w := r.Wait.Waited; w != nil {
 			w.Code, w.Message = cut(w.Code, maxCode), cut(w.Message, maxMessage)
+		}
+		if p := r.Wait.Pause; p != nil {
+			p.Why = cut(p.Why, maxCode)
 		}
 	}
 }
