@@ -85,10 +85,18 @@ func (d *doing) text(now time.Time) string {
 	}
 	text := fmt.Sprintf("%s  %s", a.what, duration(now.Sub(a.since).Truncate(redrawn)))
 	if !a.due.IsZero() {
-		left := max(0, a.due.Sub(now).Round(time.Second))
-		text = fmt.Sprintf("%s in %s", a.what, left)
+		text = a.what + " in " + countdown(a.due.Sub(now))
 	}
 	return d.paint.in(dim, fmt.Sprintf("  %-*s   %-13s   %s", d.width, a.step, a.tool, text))
+}
+
+// countdown is the time that is left, in whole seconds.
+func countdown(left time.Duration) string {
+	left = max(0, left.Round(time.Second))
+	if left < time.Minute {
+		return fmt.Sprintf("%d s", left/time.Second)
+	}
+	return left.String()
 }
 
 // observe takes an event for what is done after it.

@@ -71,7 +71,7 @@ func TestTheLineBelowTellsWhatIsDone(t *testing.T) {
 
 		p.observe(pawl.Event{Kind: pawl.AttemptFailed, Step: "first", Attempt: 1, Code: "x", Message: "no", Seq: 2, Due: time.Now().Add(20 * time.Second)})
 		lines += "             attempt 1 failed  x: no (the next one begins in 20.0 s)\n"
-		see(5*time.Second, lines+"  first                      attempt 2 begins in 15s")
+		see(5*time.Second, lines+"  first                      attempt 2 begins in 15 s")
 
 		p.observe(pawl.Event{Kind: pawl.Parked, Step: "first", Message: "who knows", Seq: 3})
 		lines += "             needs a person  who knows\n"

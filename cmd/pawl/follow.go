@@ -96,6 +96,9 @@ func (f *following) commands(c *pawl.Checkpoint) {
 		fmt.Fprintf(f.g.stderr, "  %s  go on at %s\n  %-*s  look\n", resume, c.ResumeFrom, len(resume), show)
 		return
 	}
+	if help := advise(c, f.g.command("resume", c, f.dir)); help != "" {
+		fmt.Fprintf(f.g.stderr, "  %s\n", help)
+	}
 	fmt.Fprintf(f.g.stderr, "  %s  look\n", show)
 }
 

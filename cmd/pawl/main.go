@@ -34,6 +34,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		kong.Name("pawl"),
 		kong.Description("Runs workflows of WebAssembly steps. A run that is killed anywhere goes on from where it was, each effect once."),
 		kong.UsageOnError(),
+		kong.Vars{"states": states()},
 		kong.Help(help),
 		kong.Writers(out, stderr),
 		kong.Exit(func(status int) { ended = status }),

@@ -42,6 +42,7 @@ func (p *page) render() []byte {
 	}
 	p.print("input     %s", compact(c.Input))
 	p.why()
+	p.orphans()
 	p.steps()
 	p.budgets()
 	p.lastError()
@@ -74,10 +75,21 @@ func (p *page) why() {
 	}
 }
 
+func (p *page) orphans() {
+	if len(p.doc.Orphans) == 0 {
+		return
+	}
+	p.head("DONE BY AN EARLIER ATTEMPT, NOT BY THE LAST")
+	for _, o := range p.doc.Orphans {
+		p.print("  %s %s (attempt %d)   %s   key %s", o.Step, o.Tool, o.Attempt, outcome(&o.CallCheckpoint), o.Key)
+	}
+}
+
 // marks stand before the steps.
 var marks = map[pawl.RunState]string{
 	pawl.StateCompleted: "v", pawl.StateRunning: ">", pawl.StateInterrupted: ">", pawl.StateWaiting: "~",
 	pawl.StateNeedsDecision: "!", pawl.StateFailed: "x", pawl.StatePending: "-",
+	pawl.StateQueued: "~", pawl.StateHeld: "=",
 }
 
 func (p *page) steps() {
@@ -181,20 +193,14 @@ func (p *page) lastError() {
 	p.print("  %s at %s (%s): %s: %s", where, clock(e.At), e.Kind, e.Code, strings.ReplaceAll(plain(e.Message), "\n", "\n    "))
 }
 
-// nothingMoves says what can be done about a run that has no actions.
-var nothingMoves = map[pawl.RunState]string{
-	pawl.StateFailed:       "pawl resume RUN DIR --upgrade once the code in DIR is mended, or a new run with another --id",
-	pawl.StateIncompatible: "put back what it was begun with, or start a new run with another --id",
-}
-
 func (p *page) next() {
-	nothing := nothingMoves[p.doc.State]
-	if len(p.doc.Actions) == 0 && nothing == "" {
+	help := advise(p.doc, p.resume)
+	if len(p.doc.Actions) == 0 && help == "" {
 		return
 	}
 	p.head("WHAT MAY HAPPEN NEXT")
-	if len(p.doc.Actions) == 0 {
-		p.print("  %s", nothing)
+	if help != "" {
+		p.print("  %s", help)
 	}
 	for _, a := range p.doc.Actions {
 		p.print("  %s (%s)", a.Action, strings.Join(a.Roles, ", "))

@@ -46,7 +46,7 @@ func (p painter) state(s pawl.RunState) string {
 		return p.in(yellow, "needs a person")
 	case pawl.StateFailed, pawl.StateIncompatible:
 		return p.in(red, string(s))
-	case pawl.StateWaiting, pawl.StateInterrupted:
+	case pawl.StateWaiting, pawl.StateInterrupted, pawl.StateHeld, pawl.StateQueued:
 		return p.in(yellow, string(s))
 	}
 	return string(s)

@@ -15,6 +15,7 @@ import (
 
 type runsCommand struct {
 	Label string `help:"Only the runs with this label, such as order=W4398027." placeholder:"NAME=VALUE"`
+	State string `help:"Only the runs in this state: ${enum}." enum:"${states}" default:"all"`
 }
 
 // summary is one run in a list.
@@ -55,14 +56,46 @@ func (c *runsCommand) Run(ctx context.Context, g *Globals) (err error) {
 	if named {
 		runs = w.RunsBy(label, value)
 	}
+	if c.State != anyState {
+		runs = inState(runs, pawl.RunState(c.State))
+	}
 	if g.JSON {
 		return g.listJSON(runs)
 	}
 	none := fmt.Sprintf("No runs yet in %s.", g.Data)
-	if named {
+	switch {
+	case c.State != anyState:
+		none = fmt.Sprintf("No runs in %s are %s.", g.Data, strings.TrimSpace(c.State+" "+c.Label))
+	case named:
 		none = fmt.Sprintf("No runs with %s in %s.", c.Label, g.Data)
 	}
 	return g.list(runs, none)
+}
+
+// inState keeps the runs in a state. One that cannot be read may be in it.
+func inState(runs iter.Seq2[*pawl.Checkpoint, error], state pawl.RunState) iter.Seq2[*pawl.Checkpoint, error] {
+	return func(yield func(*pawl.Checkpoint, error) bool) {
+		for c, err := range runs {
+			if (err != nil || c.State == state) && !yield(c, err) {
+				return
+			}
+		}
+	}
+}
+
+// anyState is the value of --state that keeps all runs.
+const anyState = "all"
+
+// states are the values of --state.
+func states() string {
+	names := []string{anyState}
+	for _, s := range []pawl.RunState{
+		pawl.StateRunning, pawl.StateQueued, pawl.StateWaiting, pawl.StateNeedsDecision, pawl.StateFailed,
+		pawl.StateIncompatible, pawl.StateHeld, pawl.StateInterrupted, pawl.StateCompleted,
+	} {
+		names = append(names, string(s))
+	}
+	return strings.Join(names, ",")
 }
 
 // listJSON writes one line a run. A run that cannot be read does not keep the
