@@ -16,7 +16,7 @@ import (
 
 // businessCheck is how often a call that waits for a business key looks whether
 // it may go on, beside being woken.
-const businessCheck = time.Minute
+const businessCheck = 2 * time.Minute
 
 // keys lets one call at a time use a business key in this process, so that the
 // requirement of its intent fails only where another process shares the store.

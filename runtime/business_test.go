@@ -16,6 +16,8 @@ import (
 
 const keyedRefund = `{"call":"keyed","key":"refund:T1","request":{"amount":20}}`
 
+const twoReads = `{"call":"read","key":"refund:T1"},{"call":"read","key":"refund:T1"}`
+
 // Two runs of one ticket refund once: the second waits for the first without a
 // worker, and gets its receipt when that comes.
 //
@@ -81,7 +83,7 @@ func TestWhatABusinessKeyStandsFor(t *testing.T) {
 		"applied, another key":                {"", `{"call":"keyed","key":"refund:T2","request":{"amount":20}}`, false, 2, 2, `[2]`},
 		"applied, without a key":              {"", `{"call":"keyed","request":{"amount":20}}`, false, 2, 2, `[2]`},
 		"applied, another tool":               {"", `{"call":"once","key":"refund:T1","request":{"amount":20}}`, false, 2, 2, `[2]`},
-		"applied, a read":                     {"", `{"call":"read","key":"refund:T1","request":{"amount":20}}`, false, 2, 2, `[2]`},
+		"applied, two reads":                  {"", twoReads, false, 3, 3, `[2,3]`},
 		"rejected":                            {"rejected", keyedRefund, false, 2, 2, `[2]`},
 		"rejected, another request":           {"rejected", `{"call":"keyed","key":"refund:T1","request":{"amount":1}}`, false, 2, 2, `[2]`},
 		"not applied":                         {"not applied", keyedRefund, false, 2, 1, `[2]`},
@@ -186,8 +188,7 @@ func TestBusinessKeyOfAnUnknownCall(t *testing.T) {
 // The power is cut at every boundary of two runs with one key: in the end there
 // is one effect, and both have its receipt.
 //
-// Seen red with an intent that does not take the key, and with a receipt that
-// does not settle it.
+// Seen red with a receipt that does not settle the key.
 func TestTwoRunsOfOneKeyWithThePowerCut(t *testing.T) {
 	t.Parallel()
 	for n := 1; ; n++ {

@@ -210,6 +210,8 @@ func TestModelThatNamesItsCallsAnew(t *testing.T) {
 // Two runs of one ticket, each in processes of its own; the first is killed at
 // every boundary of its payment. The second waits for it, and both end with the
 // one refund.
+//
+// Seen red with an intent that does not take the key.
 func TestSecondRunOfATicketWaitsForAKilledFirst(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "").script("", uses("", "keyed", "pay.refund"))
