@@ -71,6 +71,29 @@ var asked = []rule{
 			b.fail("Verify says absent of what was applied when its context has ended; no answer is not absent")
 		}
 	}},
+	{"a query about what was refused", func(b *bench) {
+		if b.opts.Refused != nil {
+			b.unfound(b.Context(), b.callOf(b.opts.Refused()))
+		}
+	}},
+	{"a query about what was lost", func(b *bench) {
+		if b.opts.Drop != nil {
+			b.opts.Drop()
+			b.unfound(b.bounded(), b.call())
+		}
+	}},
+}
+
+// unfound sends a call that is not applied. A receiver may know its key all the
+// same, and who takes that for the effect loses it.
+func (b *bench) unfound(ctx context.Context, c *host.Call) {
+	b.Helper()
+	if s := b.try(ctx, c); !s.returned || s.applied > 0 {
+		return // said elsewhere
+	}
+	if v, ok := b.ask(b.Context(), c); ok && v.Kind == host.Found {
+		b.fail("Verify says found of what was not applied")
+	}
 }
 
 func (b *bench) expect(ctx context.Context, c *host.Call, want host.VerdictKind, when string) {

@@ -176,6 +176,32 @@ func TestLiesAreCaught(t *testing.T) {
 				return a
 			}
 		}, "for another key of the same request, Verify says found"},
+		"verify takes a noted refusal for the effect": {host.Verify, func(b *bank, l *liar) {
+			l.try = func(ctx context.Context, c *host.Call) host.Answer {
+				a := l.Tool.Try(ctx, c)
+				if a.Outcome == host.OutcomeRejected {
+					b.takeOrder(c.Key[:])
+				}
+				return a
+			}
+			l.verify = func(_ context.Context, c *host.Call) host.Verdict {
+				_, ok := b.knows(c.Key)
+				return verdict(ok || b.tookOrder(c.Key[:]))
+			}
+		}, "a query about what was refused: Verify says found"},
+		"verify takes a noted key for the effect": {host.Verify, func(b *bank, l *liar) {
+			l.try = func(ctx context.Context, c *host.Call) host.Answer {
+				a := l.Tool.Try(ctx, c)
+				if a.Outcome == host.OutcomeUnknown {
+					b.takeOrder(c.Key[:])
+				}
+				return a
+			}
+			l.verify = func(_ context.Context, c *host.Call) host.Verdict {
+				_, ok := b.knows(c.Key)
+				return verdict(ok || b.tookOrder(c.Key[:]))
+			}
+		}, "a query about what was lost: Verify says found"},
 		"verify changes something": {host.Verify, func(b *bank, l *liar) {
 			l.verify = func(_ context.Context, c *host.Call) host.Verdict {
 				_, ok := b.knows(c.Key)
