@@ -14,8 +14,8 @@ import (
 // nothing, says why, and nothing is written into it. Runs that have ended are
 // shown as ever.
 //
-// Seen red with an engine that does not ask the store, with recovery, with a
-// deploy, and with a state that hides that the store is held.
+// Seen red with an engine that does not ask the store, and with a state that
+// hides that the store is held.
 func TestHeldStore(t *testing.T) {
 	t.Parallel()
 	var flaky counter

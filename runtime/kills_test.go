@@ -33,8 +33,6 @@ func (d delayed) Commit(b *kv.Batch) kv.Pending {
 // A run whose records are written with random delays, in a process that is
 // killed between any two of them, again and again, comes to the same end: equal
 // output, each effect once, completed steps not repeated.
-//
-// Seen red with step ends that are written in two batches.
 func TestKilledAtRandomMoments(t *testing.T) {
 	t.Parallel()
 	const ticket = "../examples/refund/tickets/t3.json"
@@ -115,9 +113,8 @@ func TestRestartWithAndWithoutRecovery(t *testing.T) {
 	}
 }
 
-// Runs that finish at the same moment: each has its receipt.
-//
-// Seen red with receipts that are dropped.
+// Runs that finish at the same moment: each has its receipt. The race detector
+// sees what they share.
 func TestManyRunsFinishAtOnce(t *testing.T) {
 	t.Parallel()
 	const runs = 32
@@ -162,7 +159,7 @@ func TestManyRunsFinishAtOnce(t *testing.T) {
 // A large input and fifty calls whose answers are equal: each payload is stored
 // once, by its hash.
 //
-// Seen red with payloads that are stored again.
+// Seen red with payloads that are kept in their records.
 func TestEqualPayloadsAreStoredOnce(t *testing.T) {
 	t.Parallel()
 	answer := make([]byte, 20_000)

@@ -20,8 +20,7 @@ const readThenWrites = `{"one":[{"call":"read"},{"call":"keyed"}],"two":[{"call"
 // each effect under one key, the same output, no recovery charged. Whoever waits
 // for the run keeps waiting.
 //
-// Seen red without the mender, with a state that is not read anew, and with
-// re-entries that are charged.
+// Seen red with re-entries that are charged.
 func TestRunOutlivesItsStore(t *testing.T) {
 	t.Parallel()
 	clean := func(b *bundle, w *pawl.Workflow) *pawl.Checkpoint { return b.rest(b.start(w, "clean", readThenWrites)) }
@@ -144,8 +143,7 @@ func TestWhatIsToldWhileTheStoreIsBroken(t *testing.T) {
 // A disk that is full interrupts what would write, and nothing is sent that
 // could not be recorded; runs go on when there is space.
 //
-// Seen red with a mender that does not wait for space, and with runs that are
-// given up.
+// Seen red with a mender that does not wait for space.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	keyed, _, tools := keyedAndRead()
@@ -184,8 +182,7 @@ func TestFullDisk(t *testing.T) {
 // One read that fails while a run is loaded: nothing is executed, it is never
 // taken for "there is no such run", and the next resume is fine.
 //
-// Seen red with the store's error passed on, and with one that is taken for
-// absence.
+// Seen red with the store's error passed on as it is.
 func TestReadErrorOnce(t *testing.T) {
 	t.Parallel()
 	var flaky counter

@@ -17,8 +17,7 @@ import (
 // has it, in this process and in another engine over the same store; another
 // process is told who has the store.
 //
-// Seen red without leases, and with one that is not held while a run waits for
-// its timer.
+// Seen red without leases.
 func TestOneBodyWhoeverAsks(t *testing.T) {
 	t.Parallel()
 	var slow counter

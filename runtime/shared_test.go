@@ -150,7 +150,7 @@ func (p *pair) resumeAtOnce(runs []*pawl.Run) (winner, loser *pawl.Run) {
 // receipt does not land, it sends nothing more, and says that it was fenced.
 // There is one chain, and each effect has one key.
 //
-// Seen red
+// Seen red without leases, and without the requirement on the head.
 func TestTwoEnginesOneRun(t *testing.T) {
 	t.Parallel()
 	p := newPair(t, time.Minute)
@@ -178,9 +178,8 @@ func TestTwoEnginesOneRun(t *testing.T) {
 		if _, err := winner.Wait(t.Context(), 0); !errors.Is(err, pawl.ErrFenced) {
 			t.Fatalf("round %d: the one that was late: %v", i, err)
 		}
-		after, err := winner.Checkpoint()
-		if err != nil || after.Seq != c.Seq {
-			t.Fatalf("round %d: %v, seq %d, was %d", i, err, after.Seq, c.Seq)
+		if after, err := winner.Checkpoint(); err != nil || after.Seq != c.Seq {
+			t.Fatalf("round %d: %v: %+v, was %d", i, err, after, c.Seq)
 		}
 		// One lost, one stalled, one by the other engine, and the second step's.
 		if keys, sent := p.to.count(winner.ID()); keys != 2 || sent != 4 {
@@ -192,7 +191,7 @@ func TestTwoEnginesOneRun(t *testing.T) {
 // While a call is under way nobody else can take its run: the lease was made
 // to outlive the call before that was sent.
 //
-// Seen red
+// Seen red with a lease that is not looked at before a call.
 func TestLeaseOutlivesTheCall(t *testing.T) {
 	t.Parallel()
 	p := newPair(t, time.Hour)
@@ -214,7 +213,7 @@ func TestLeaseOutlivesTheCall(t *testing.T) {
 // Nothing is sent under a lease that cannot be prolonged: the run is left as
 // fenced, and can be resumed.
 //
-// Seen red
+// Seen red with a lease that is not looked at before a call.
 func TestNothingIsSentUnderALeaseThatEnds(t *testing.T) {
 	t.Parallel()
 	keyed, _, tools := keyedAndRead()

@@ -147,8 +147,8 @@ func TestRunsByLabel(t *testing.T) {
 // The largest of everything fits into a batch, whatever a guest, a receiver or
 // a tool says; a start that does not is refused before anything is stored.
 //
-// Seen red with texts that are not cut, a detail that is kept, and a start that
-// is not measured.
+// Seen red with a receipt's message that is not cut, a detail that is kept, and
+// a start that is not measured.
 func TestLargestOfEverythingFits(t *testing.T) {
 	t.Parallel()
 	s := newShelf(t)
