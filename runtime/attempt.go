@@ -28,10 +28,18 @@ type attempt struct {
 	step   *manifest.Step
 	index  int // of the step
 	number int
-	calls  int // made so far in this entry
+	calls  int                // made so far in this entry
+	made   map[request]uint32 // how often each, in this entry
 	began  time.Time
 	worked atomic.Int64 // by the guest of this entry
 	asked  bool         // a person wants it to go on now
+}
+
+// request is what a guest asks of a tool; equal ones are told apart by their
+// occurrence.
+type request struct {
+	tool string
+	hash host.Hash
 }
 
 // attempt executes the open attempt of the current step and records its end.

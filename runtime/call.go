@@ -138,13 +138,9 @@ type knowledge struct {
 // record's: tool and request hash. Behind the last record it may be one that an
 // earlier attempt made.
 func (a *attempt) known(index int, grant, id string, hash host.Hash) (k knowledge, err error) {
+	k.occurrence = a.occurrence(id, hash)
 	a.run.Read(func(s *journal.State) {
 		st := s.Steps[a.index]
-		for _, c := range st.Calls[:min(index, len(st.Calls))] {
-			if c.Tool == id && c.Hash == hash {
-				k.occurrence++
-			}
-		}
 		if index >= len(st.Calls) {
 			err = a.unclaimed(&k, index, st, st.Match(id, hash, k.occurrence))
 			return
@@ -167,6 +163,18 @@ func (a *attempt) known(index int, grant, id string, hash host.Hash) (k knowledg
 		}
 	})
 	return k, err
+}
+
+// occurrence counts a call of the guest, and returns how many equal ones came
+// before it. It keeps count: a replay that counted along the journal at each call
+// would take the square of its length.
+func (a *attempt) occurrence(tool string, hash host.Hash) uint32 {
+	if a.made == nil {
+		a.made = map[request]uint32{}
+	}
+	n := a.made[request{tool, hash}]
+	a.made[request{tool, hash}] = n + 1
+	return n
 }
 
 // unclaimed decides what becomes of a call that an earlier attempt made, if

@@ -36,6 +36,14 @@ func TestUndecodableRecordStopsItsRunAlone(t *testing.T) {
 			batch.Delete(append(prefix[:len(prefix):len(prefix)], 'h'))
 			commit(t, store.Commit(batch))
 		}},
+		{"one bit of a record flipped", func(t *testing.T, store kv.Store, prefix []byte) {
+			batch := new(kv.Batch)
+			key := entryKeys(t, store, prefix)[1]
+			value := []byte(keysOf(t, store)[string(key)])
+			value[len(value)/2] ^= 1
+			batch.Set(key, value)
+			commit(t, store.Commit(batch))
+		}},
 		{"a changed record", func(t *testing.T, store kv.Store, prefix []byte) {
 			batch := new(kv.Batch)
 			batch.Set(entryKeys(t, store, prefix)[1], []byte{0xa2, 0x01, 0x01, 0x02, 0x00})

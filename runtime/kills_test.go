@@ -3,6 +3,7 @@ package runtime_test
 import (
 	"flag"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
@@ -39,12 +40,7 @@ func TestKilledAtRandomMoments(t *testing.T) {
 	clean := newWorld(t, "").refund(nil)
 	want := clean.start(clean.read(ticket), nil).end().After
 	completed(t, want)
-	effects := map[string]int{}
-	for _, l := range clean.lines() {
-		if l.Kind == "effect" {
-			effects[l.Tool]++
-		}
-	}
+	effects := effectsOf(clean)
 	for i := range *kills {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			w := newWorld(t, "").refund(nil)
@@ -66,19 +62,31 @@ func TestKilledAtRandomMoments(t *testing.T) {
 			if b := out.After.Budgets; b.Recoveries.Used > int64(killed)+1 || b.Attempts.Used != want.Budgets.Attempts.Used {
 				t.Errorf("killed %d times: %+v", killed, b)
 			}
-			got := map[string]int{}
-			for _, l := range w.lines() {
-				if l.Kind == "effect" {
-					got[l.Tool]++
-				}
+			if got := effectsOf(w); !maps.Equal(got, effects) {
+				t.Errorf("effects %v, want %v", got, effects)
 			}
-			for tool, n := range effects {
-				if got[tool] != n {
-					t.Errorf("%s: %d effects, want %d", tool, got[tool], n)
+			// What a kill costs is the call that it cut off, if it cut one off.
+			if used, want := out.After.Budgets.Calls.Used, want.Budgets.Calls.Used; used < want || used > want+int64(killed)+1 {
+				t.Errorf("killed %d times: %d calls, want %d", killed, used, want)
+			}
+			for _, st := range out.After.Steps {
+				if st.Attempts != 1 {
+					t.Errorf("step %s: %d attempts", st.Name, st.Attempts)
 				}
 			}
 		})
 	}
+}
+
+// effectsOf counts the effects at the receivers, by tool.
+func effectsOf(w *world) map[string]int {
+	n := map[string]int{}
+	for _, l := range w.lines() {
+		if l.Kind == "effect" {
+			n[l.Tool]++
+		}
+	}
+	return n
 }
 
 // A run that was killed in its last step: with recovery it goes on at the call
@@ -151,8 +159,14 @@ func TestManyRunsFinishAtOnce(t *testing.T) {
 	for _, s := range seen {
 		different[s] = true
 	}
-	if len(different) != runs {
-		t.Errorf("%d different receipts", len(different))
+	if len(different) != runs || arrived.Load() != runs {
+		t.Errorf("%d different receipts of %d effects", len(different), arrived.Load())
+	}
+	b.reopen()
+	for i, was := range seen {
+		if got := string(b.document(fmt.Sprintf("r%d", i)).Step("one").Calls[0].Receipt.Response); got != was {
+			t.Errorf("run %d: the next process reads %s, it was %s", i, got, was)
+		}
 	}
 }
 

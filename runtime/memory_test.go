@@ -138,7 +138,7 @@ func openRefund(t *testing.T, dir string) (kv.Store, *pawl.Engine, *pawl.Workflo
 }
 
 // rss reads the memory of this process in kB.
-func rss(t *testing.T) map[string]int {
+func rss(t testing.TB) map[string]int {
 	t.Helper()
 	text, err := os.ReadFile("/proc/self/status")
 	if err != nil {

@@ -39,9 +39,9 @@ func TestOneBodyWhoeverAsks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	askAll := func() {
+	askAll := func(resumes ...func() error) {
 		var asked sync.WaitGroup
-		for _, resume := range []func() error{theirs.Resume, theirs.Resume} {
+		for _, resume := range resumes {
 			asked.Go(func() {
 				if err := resume(); !errors.Is(err, pawl.ErrAlreadyRunning) || !strings.Contains(err.Error(), "pid-") {
 					t.Errorf("resume: %v", err)
@@ -50,12 +50,7 @@ func TestOneBodyWhoeverAsks(t *testing.T) {
 		}
 		asked.Wait()
 	}
-	askAll()
-	for range 2 {
-		if err := r.Resume(); !errors.Is(err, pawl.ErrAlreadyRunning) || !strings.Contains(err.Error(), "pid-") {
-			t.Errorf("resume: %v", err)
-		}
-	}
+	askAll(r.Resume, r.Resume, theirs.Resume, theirs.Resume)
 	if h := second.Health(); h.Recovery.Elsewhere != 1 || h.Recovery.WentOn != 0 || h.Live != 0 {
 		t.Errorf("%+v, %+v", h, h.Recovery)
 	}
@@ -68,7 +63,7 @@ func TestOneBodyWhoeverAsks(t *testing.T) {
 	if c := b.wait(r, time.Minute); c.State != pawl.StateWaiting {
 		t.Fatalf("state %s: %+v", c.State, c.Reasons)
 	}
-	askAll() // it waits for its timer, and is this engine's all the same
+	askAll(theirs.Resume, theirs.Resume) // it waits for its timer, and is this engine's all the same
 	if err := b.engine.Close(); err != nil {
 		t.Fatal(err)
 	}

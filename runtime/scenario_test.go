@@ -1,6 +1,7 @@
 package runtime_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -87,9 +88,16 @@ func TestKilledWhileTheSecondOfThreeEffectsIsUnknown(t *testing.T) {
 	}
 	c := w.resume()
 	completed(t, c)
-	for tool, want := range map[string][2]int{"tickets.claim": {1, 1}, "mail.send": {1, 1}, "tickets.note": {1, 1}} {
-		if effects, requests := w.ledger(tool); [2]int{effects, requests} != want {
-			t.Errorf("%s: %d effects, %d requests, want %v", tool, effects, requests, want)
+	for i, tool := range []string{"tickets.claim", "mail.send", "tickets.note"} {
+		if effects, requests := w.ledger(tool); effects != 1 || requests != 1 {
+			t.Errorf("%s: %d effects, %d requests", tool, effects, requests)
+		}
+		key := c.Step("one").Calls[i].Key
+		if n := w.keys(tool); len(n) != 1 || n[key] != 1 {
+			t.Errorf("%s: the document says key %q, the receiver saw %v", tool, key, n)
+		}
+		if i < len(calls) && calls[i].Key != key {
+			t.Errorf("%s: key %s before the resume, %s after it", tool, calls[i].Key, key)
 		}
 	}
 	if r := c.Step("one").Calls[1].Receipt; r == nil || !r.Verified {
@@ -353,8 +361,9 @@ absent = "size(response.data) == 0"
 	w.write("tools.toml", strings.ReplaceAll(w.read(w.task.Tools), "127.0.0.1:1/", w.fakes.Addr()+"/"))
 	c := w.resume()
 	completed(t, c)
-	if c.Step("one").Attempts != 2 {
-		t.Errorf("%d attempts", c.Step("one").Attempts)
+	// One call of the payment, two of the mail.
+	if c.Step("one").Attempts != 2 || c.Budgets.Calls.Used != 3 || c.Budgets.Recoveries.Used != 0 {
+		t.Errorf("%d attempts, %+v", c.Step("one").Attempts, c.Budgets)
 	}
 	for _, tool := range []string{"pay.refund", "mail.send"} {
 		if effects, requests := w.ledger(tool); effects != 1 || requests != 1 {
@@ -387,7 +396,7 @@ func TestStoreIsLockedByOneProcess(t *testing.T) {
 	p := w.start(program(call("keyed", `{"ticket":"T1","by":"pawl"}`)), func(k *task) { k.Hold = pawl.Sent })
 	p.reached()
 	out := w.op("resume", nil).end()
-	if !strings.Contains(out.Error, "locked by process") {
+	if !strings.Contains(out.Error, fmt.Sprintf("locked by process %d", p.cmd.Process.Pid)) {
 		t.Errorf("a second process: %q", out.Error)
 	}
 	p.kill()

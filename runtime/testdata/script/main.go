@@ -26,9 +26,11 @@ type Op struct {
 	Call    string          `json:"call,omitempty"`
 	Request json.RawMessage `json:"request,omitempty"`
 	Ignore  bool            `json:"ignore,omitempty"`
-	Drop    bool            `json:"drop,omitempty"`    // the result is no output
-	Key     string          `json:"key,omitempty"`     // business key of the call
-	Unknown bool            `json:"unknown,omitempty"` // wants to see an unknown outcome
+	// Transcript adds all results so far to the request.
+	Transcript bool   `json:"transcript,omitempty"`
+	Drop       bool   `json:"drop,omitempty"`    // the result is no output
+	Key        string `json:"key,omitempty"`     // business key of the call
+	Unknown    bool   `json:"unknown,omitempty"` // wants to see an unknown outcome
 	// Else is done when the call failed and Ignore is set.
 	Else []Op `json:"else,omitempty"`
 
@@ -128,6 +130,9 @@ func call(s *steps.Step, tool string, request json.RawMessage, op Op, out *[]jso
 	}
 	if len(request) == 0 {
 		request = json.RawMessage(`{}`)
+	}
+	if op.Transcript {
+		request, _ = json.Marshal(map[string]any{"ask": request, "transcript": *out}) // both are JSON
 	}
 	var opts []steps.CallOption
 	if op.Key != "" {
