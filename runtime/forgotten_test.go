@@ -16,7 +16,7 @@ import (
 // than the receiver remembers keys: it is not repeated, but looked up, or left to
 // a person. Within that time it is repeated, under the same key.
 //
-// Seen red
+// Seen red with a key that is made anew when the call is found open.
 func TestPaymentWhoseKeyTheReceiverMayHaveForgotten(t *testing.T) {
 	t.Parallel()
 	found := func(context.Context, *host.Call) (any, bool, error) { return "paid", true, nil }

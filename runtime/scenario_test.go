@@ -67,6 +67,10 @@ func TestReceiverFailsTwiceAndTheProcessIsKilledWhileItHolds(t *testing.T) {
 	}
 }
 
+// What is done stays done, what is unknown is asked for, and what is pending is
+// sent, each under the key that the document shows.
+//
+// Seen red with a key that is made anew when the call is found open.
 func TestKilledWhileTheSecondOfThreeEffectsIsUnknown(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "").script("", uses("", "keyed", "tickets.claim", "asked", "mail.send", "once", "tickets.note"))
