@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -48,7 +49,7 @@ func (c *resumeCommand) Run(ctx context.Context, g *Globals) (err error) {
 		f.compare(ctx, before)
 	}
 	if err := run.Resume(); err != nil {
-		return c.refused(err, before, missing)
+		return c.refused(g, err, before, missing)
 	}
 	p.begin(before)
 	after, err := f.wait(ctx, c.Wait)
@@ -84,10 +85,11 @@ func (c *resumeCommand) upgrade(ctx context.Context, g *Globals, w *workplace, r
 
 // refused says why the run does not go on. A run that waits for a person waits,
 // whatever keeps it from going on.
-func (c *resumeCommand) refused(err error, before *pawl.Checkpoint, missing error) error {
+func (c *resumeCommand) refused(g *Globals, err error, before *pawl.Checkpoint, missing error) error {
 	p := *problemOf(named(err, before.ExternalID))
 	if is[*pawl.StepError](err) {
 		p.Status = statusOf(before.State)
+		p.Hint = cmp.Or(advise(before, g.command("resume", before, c.Dir)), p.Hint)
 	}
 	if errors.Is(err, pawl.ErrIncompatible) && missing != nil {
 		p.Hint = message(missing) + ", or give the workflow's folder: pawl resume " + c.Ref + " DIR"
