@@ -34,6 +34,10 @@ func (c Contract) checkClass() *ContractError {
 	return nil
 }
 
+// longest bounds each time of a contract, so that their sums are times too: a
+// moment that has wrapped around would be over at once.
+const longest = 100 * 365 * 24 * time.Hour
+
 func (c Contract) checkTimes() *ContractError {
 	for _, f := range []struct {
 		name  string
@@ -47,6 +51,9 @@ func (c Contract) checkTimes() *ContractError {
 	} {
 		if f.value < 0 && !(f.name == "key_window" && f.value == NoKeyWindow) {
 			return &ContractError{Field: f.name, Reason: fmt.Sprintf("%s is less than nothing", f.value)}
+		}
+		if f.value > longest {
+			return &ContractError{Field: f.name, Reason: fmt.Sprintf("%s is more than a hundred years", f.value)}
 		}
 	}
 	if full := c.WithDefaults(); full.MaxBackoff < full.Backoff {

@@ -2,6 +2,7 @@ package host_test
 
 import (
 	"errors"
+	"math"
 	"reflect"
 	"strings"
 	"testing"
@@ -141,6 +142,7 @@ func TestValidateRefusesAContract(t *testing.T) {
 		"an unknown class":                         {host.Contract{Effect: 9}, "effect"},
 		"verify without a way to ask":              {host.Contract{Effect: host.Verify}, "verifies"},
 		"a negative time-out":                      {host.Contract{Timeout: -1}, "timeout"},
+		"a settle that wraps around":               {host.Contract{Settle: math.MaxInt64}, "settle"}, // seen red without the bound
 		"a negative settle":                        {host.Contract{Settle: -time.Second}, "settle"},
 		"a negative key window other than never":   {host.Contract{KeyWindow: -2}, "key_window"},
 		"an unknown key format":                    {host.Contract{KeyFormat: "hex"}, "key_format"},

@@ -200,7 +200,7 @@ func (c *cutter) stretch(b []byte, depth int) []byte {
 		return b
 	}
 	var text string
-	if json.Unmarshal(slices.Concat([]byte{'"'}, b, []byte{'"'}), &text) != nil {
+	if json.Unmarshal(slices.Concat([]byte{'"'}, lenient(b), []byte{'"'}), &text) != nil {
 		return b
 	}
 	cut := string(c.level([]byte(text), depth-1))
@@ -209,4 +209,33 @@ func (c *cutter) stretch(b []byte, depth int) []byte {
 	}
 	quoted, _ := json.Marshal(cut) // a string always has a JSON form
 	return quoted[1 : len(quoted)-1]
+}
+
+// lenient doubles each backslash that begins no escape of JSON's: a text may
+// break off within one, be a path, or have escapes of JavaScript's. The others
+// are undone all the same.
+func lenient(b []byte) []byte {
+	out := make([]byte, 0, len(b)+1)
+	for i := 0; i < len(b); {
+		n := 1
+		if b[i] == '\\' {
+			if n = escapeLen(b[i:]); n == 0 {
+				out, n = append(out, '\\'), 1
+			}
+		}
+		out = append(out, b[i:i+n]...)
+		i += n
+	}
+	return out
+}
+
+// escapeLen is the length of the JSON escape with which b begins, 0 for none.
+func escapeLen(b []byte) int {
+	switch {
+	case len(b) >= 2 && strings.IndexByte(`"\/bfnrt`, b[1]) >= 0:
+		return 2
+	case len(b) >= 6 && b[1] == 'u' && isHex(b[2]) && isHex(b[3]) && isHex(b[4]) && isHex(b[5]):
+		return 6
+	}
+	return 0
 }

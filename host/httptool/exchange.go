@@ -63,7 +63,9 @@ func (t *tool) exchange(ctx context.Context, s *sending, sent func()) (*reply, *
 			r.via = place(s.url, cut)
 		}
 	}
-	if failed == nil && t.outcomes.refused(r.response.Status) {
+	// Elsewhere nobody was shown the credentials: a link that a receiver has given
+	// out and that is over says nothing of them.
+	if failed == nil && !s.away && t.outcomes.refused(r.response.Status) {
 		r.refused = true
 		t.secrets.refused(values)
 	}

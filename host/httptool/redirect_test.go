@@ -107,6 +107,30 @@ func TestReadsFollowRedirects(t *testing.T) {
 	}
 }
 
+// Another place was not shown the credentials, so its refusal is not about them:
+// a link that has expired must not stop the tool.
+//
+// Seen red with every place's refusal counted.
+func TestARefusalElsewhereIsNotAboutTheCredentials(t *testing.T) {
+	t.Parallel()
+	for _, status := range []int{401, 403} {
+		other := server(t, says(status, `{}`)).URL
+		at := moves(t, nil)
+		for to, want := range map[string]bool{other + "/file": false, at + moved(strconv.Itoa(status), ""): true} {
+			told := 0
+			secrets := values("token", "s3cr3t-value")
+			token := secrets["token"]
+			token.Refused = func(string) { told++ }
+			secrets["token"] = token
+			cfg := &httptool.Config{URL: at + moved("302", to), Allow: []string{"private"}, Headers: map[string]string{"Authorization": "Bearer {secret.token}"}}
+			a := build(t, host.Contract{Effect: host.Read}, cfg, secrets).Try(t.Context(), call(""))
+			if a.Outcome != notApplied || a.Code != "http_"+strconv.Itoa(status) || a.CredentialsRefused != want || (told == 1) != want {
+				t.Errorf("%d from %s: %+v, told %d times", status, to, a, told)
+			}
+		}
+	}
+}
+
 // Another place gets neither credentials nor the key, and whoever sits there
 // cannot have them used by sending the read back.
 // Seen red with all headers sent everywhere, and with them sent again after the

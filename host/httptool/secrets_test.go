@@ -39,6 +39,8 @@ func TestSecretsAreCutOutOfWhatComesBack(t *testing.T) {
 		{"escaped JSON in the second of two texts", "application/x-ndjson", "{\"e\":1}\n{\"e\":\"" + eachEscaped(secret) + "\"}\n", `\u0030\u0031`},
 		{"escaped JSON that breaks off", "application/octet-stream", `{"e":"` + eachEscaped(secret) + `","f":"\`, `\u0030\u0031`},
 		{"escaped JSON in a sentence", "text/html", `<b>it's 3" of {"e":"` + eachEscaped(secret) + `"}`, `\u0030\u0031`},
+		{"escaped JSON that breaks off in an escape", "text/plain", `{"e":"` + eachEscaped(secret) + `\u00`, `\u0030\u0031`},
+		{"escaped JSON beside another's escapes", "text/html", `var e = "it\'s ` + eachEscaped(secret) + ` in C:\dir"`, `\u0030\u0031`},
 		{"escaped JSON in JSON", "application/json", `{"e":"{\"f\":\"` + strings.ReplaceAll(eachEscaped(secret), `\`, `\\`) + `\"}"}`, `\\u0030\\u0031`},
 		{"as a name in JSON", "application/json", `{"` + eachEscaped(secret) + `":1}`, `\u0030\u0031`},
 		{"in a query", "text/plain", "GET /x?t=" + url.QueryEscape(secret), url.QueryEscape(secret)},
