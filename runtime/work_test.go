@@ -14,8 +14,7 @@ import (
 // work that its steps take from beginning to end, however often they are
 // entered.
 //
-// Seen red with every entry charged from its beginning, and with a guest whose
-// work is told only at its end.
+// Seen red with a re-entry that is charged from its beginning.
 func TestWorkOfAResumedRunIsThatOfOneExecution(t *testing.T) {
 	t.Parallel()
 	const input = `{"one":[{"rounds":1000},{"call":"keyed"},{"rounds":200000},{"call":"read"},{"rounds":50}],"two":[{"call":"keyed"},{"rounds":5000}]}`
@@ -64,8 +63,7 @@ func TestWorkOfAResumedRunIsThatOfOneExecution(t *testing.T) {
 // A step sends mail, then computes past its limit: the mail is listed as done,
 // no attempt is burnt, and what stops the run is named.
 //
-// Seen red without the limit (it never ended), and with its trap as a
-// temporary failure.
+// Seen red without the limit (it never ended).
 func TestStepThatComputesPastItsLimitFailsAtOnce(t *testing.T) {
 	t.Parallel()
 	var once counter

@@ -27,8 +27,15 @@ func entropy(ctx context.Context, m *sandbox.Module, secret string) ([]string, e
 	return append(b.requests, string(exit.Output)), nil
 }
 
+// deeds are what another process did: what was requested, and the work at each
+// call and at the end.
+type deeds struct {
+	Requests []string
+	Work     []int64
+}
+
 // child is what a process does that a test began: it runs the step on the
-// file named by the environment and prints what was requested.
+// file named by the environment and prints what was done.
 func child() {
 	file, cache, _ := strings.Cut(os.Getenv(childVariable), "\n")
 	if err := func() error {
@@ -45,19 +52,22 @@ func child() {
 		if err != nil {
 			return err
 		}
-		requests, err := entropy(context.Background(), m, "run 1")
-		if err != nil {
+		var did deeds
+		if did.Requests, err = entropy(context.Background(), m, "run 1"); err != nil {
 			return err
 		}
-		return json.NewEncoder(os.Stdout).Encode(requests)
+		if did.Work, err = newMetered("entropy", `{}`).counts(context.Background(), m); err != nil {
+			return err
+		}
+		return json.NewEncoder(os.Stdout).Encode(did)
 	}(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-// inChild returns what another process requested.
-func inChild(t *testing.T, cache string) (requests []string) {
+// inChild returns what another process did.
+func inChild(t *testing.T, cache string) (did deeds) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0])
 	cmd.Env = append(os.Environ(), childVariable+"="+guestFile+"\n"+cache)
@@ -67,10 +77,10 @@ func inChild(t *testing.T, cache string) (requests []string) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, stderr.String())
 	}
-	if err := json.Unmarshal(out, &requests); err != nil {
+	if err := json.Unmarshal(out, &did); err != nil {
 		t.Fatal(err)
 	}
-	return requests
+	return did
 }
 
 // Seen red with the system's wall clock, with its monotonic clock, and with
@@ -99,7 +109,7 @@ func TestSameStepMakesIdenticalRequests(t *testing.T) {
 	}
 	t.Run("another process", func(t *testing.T) {
 		t.Parallel()
-		if diff := cmp.Diff(want, inChild(t, cacheDir)); diff != "" {
+		if diff := cmp.Diff(want, inChild(t, cacheDir).Requests); diff != "" {
 			t.Error(diff)
 		}
 	})

@@ -6,7 +6,9 @@
 //
 // A guest imports pawl_v1 (call, take, put; see package abi) and WASI preview
 // 1, and exports its memory and pawl_step. It gets no files, no environment,
-// no arguments and no network. Its stdout and stderr are log lines.
+// no arguments and no network. Its stdout and stderr are log lines. A WASI
+// command, which exports _start instead, reads its input on stdin and writes its
+// output on stdout; it cannot call.
 //
 // What a guest sees besides its input and the results of its calls:
 //   - Wall time starts at Entry.Start, moves one microsecond per reading, and
@@ -15,6 +17,12 @@
 //   - Sleeping (poll_oneoff) advances both and returns at once.
 //   - Random bytes are a ChaCha8 stream under Entry.Random(-1) while the module
 //     initialises, then under Entry.Random(n) after n completed calls.
+//
+// What a guest computes is counted, from its instantiation on: a function's entry
+// and a loop's head cost one unit, and one more for each 256 instructions that
+// follow; so do each 256 bytes or 32 table entries of a bulk operation. The count
+// is the same in every process, and a limit is hit at the same instruction. How
+// long a unit takes is not: a nanosecond in a tight loop, a hundred elsewhere.
 //
 // These rules and the limits below have a number, [Semantics]: a change that a
 // guest could notice raises it.

@@ -23,7 +23,7 @@ type engine struct {
 func (s *Sandbox) engine(ctx context.Context, pages uint32) (*engine, error) {
 	return s.engines.get(ctx, pages, func() (*engine, error) {
 		config := wazero.NewRuntimeConfig()
-		if s.interpret {
+		if s.tested.interpreted {
 			config = wazero.NewRuntimeConfigInterpreter()
 		}
 		e, err := newEngine(context.WithoutCancel(ctx), config.WithCompilationCache(s.cache).WithMemoryLimitPages(pages))

@@ -125,7 +125,7 @@ func (m *Module) enter(ctx context.Context, in *instance, pages uint32, export s
 	if ctx.Err() != nil {
 		return nil, ended(ctx)
 	}
-	in.pass.gate = m.sandbox.gate
+	in.pass.gate, in.left = m.sandbox.gate, m.sandbox.tested.left
 	if err := in.pass.enter(ctx); err != nil {
 		return nil, err
 	}

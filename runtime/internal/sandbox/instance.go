@@ -11,6 +11,7 @@ import (
 	"github.com/pawl-dev/pawl/host/abi"
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/experimental"
 	"github.com/tetratelabs/wazero/sys"
 )
 
@@ -41,6 +42,7 @@ type instance struct {
 
 	output  []byte // not nil once put
 	failure *abi.Failure
+	left    func(api.Module) // in tests
 	// stop is why the guest was ended by a host function.
 	stop error
 }
@@ -57,11 +59,16 @@ func newInstance(target phase, e *Entry) *instance {
 // run executes the guest from its instantiation to the end of the export.
 func (in *instance) run(ctx context.Context, runtime wazero.Runtime, compiled wazero.CompiledModule, export string) (code uint32, err error) {
 	defer in.work.report() // after a trap, and of a start function, too
-	module, err := runtime.InstantiateModule(ctx, compiled, in.config(ctx))
+	room := &memory{instance: in}
+	defer room.release() // after the module is closed
+	module, err := runtime.InstantiateModule(experimental.WithMemoryAllocator(ctx, room), compiled, in.config(ctx))
 	if err != nil {
 		return 0, err
 	}
-	defer func() { _ = module.Close(context.WithoutCancel(ctx)) }() // frees its memory; nothing is left to fail
+	defer func() { _ = module.Close(context.WithoutCancel(ctx)) }() // nothing of it is left to fail
+	if in.left != nil {
+		defer in.left(module)
+	}
 	if initialize := module.ExportedFunction(exportInitialize); initialize != nil {
 		if _, err := initialize.Call(ctx); err != nil {
 			return 0, err

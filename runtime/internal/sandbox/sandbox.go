@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
 )
 
 // Options of a [Sandbox]. Nil and zero values work.
@@ -29,15 +30,21 @@ type Sandbox struct {
 	logger   *slog.Logger
 	// describeLimit is DescribeLimit but in tests.
 	describeLimit time.Duration
-	// interpret is set in tests, before the first module.
-	interpret bool
-	modules   memo[string, *Module]
-	engines   memo[uint32, *engine] // by memory limit
-	gate      gate                  // GOMAXPROCS guests at once
+	tested        tested
+	modules       memo[string, *Module]
+	engines       memo[uint32, *engine] // by memory limit
+	gate          gate                  // GOMAXPROCS guests at once
 
 	mu     sync.Mutex // guards closed, and use.Add against Close
 	closed bool
 	use    sync.WaitGroup // modules being loaded, guests inside
+}
+
+// tested is what tests do otherwise, set before the first module.
+type tested struct {
+	interpreted bool             // modules are interpreted instead of compiled
+	uncounted   bool             // modules are compiled as they are
+	left        func(api.Module) // looks at a guest that has left
 }
 
 // New returns a sandbox without modules.

@@ -11,6 +11,7 @@ import (
 	randv2 "math/rand/v2"
 	"os"
 	goruntime "runtime"
+	"slices"
 	"strings"
 	"time"
 	"unsafe"
@@ -87,6 +88,8 @@ var behaviours = map[string]func(input []byte) []byte{
 		keeping = kept[0] != nil
 		return []byte("null")
 	},
+	"typed": typed,
+	"sort":  sorted,
 	"hog": func([]byte) []byte {
 		var kept [][]byte
 		for {
@@ -110,6 +113,47 @@ var behaviours = map[string]func(input []byte) []byte{
 	},
 	"deep":  func([]byte) []byte { return mustJSON(deep(1, &[64]int{})) },
 	"stuck": func([]byte) []byte { <-make(chan int); return nil },
+}
+
+// typed makes as many calls as the input says, each with a request and a
+// response of their own types.
+func typed(input []byte) []byte {
+	var n int
+	if err := json.Unmarshal(input, &n); err != nil {
+		panic(err)
+	}
+	var sum int
+	for i := range n {
+		request := struct {
+			Order  string   `json:"order"`
+			Amount int      `json:"amount"`
+			Tags   []string `json:"tags"`
+		}{"W4398027", i, []string{"first", "second"}}
+		var response struct {
+			ID     string   `json:"id"`
+			Amount int      `json:"amount"`
+			Tags   []string `json:"tags"`
+		}
+		if err := json.Unmarshal(call("typed", mustJSON(request)), &response); err != nil {
+			panic(err)
+		}
+		sum += response.Amount
+	}
+	return mustJSON(sum)
+}
+
+// sorted sorts as many numbers as the input says.
+func sorted(input []byte) []byte {
+	var n int
+	if err := json.Unmarshal(input, &n); err != nil {
+		panic(err)
+	}
+	numbers := make([]int, n)
+	for i := range numbers {
+		numbers[i] = i * 7919 % 100_003
+	}
+	slices.Sort(numbers)
+	return mustJSON(numbers[0])
 }
 
 var (
