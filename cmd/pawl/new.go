@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	goruntime "runtime"
@@ -61,8 +62,11 @@ func (c *newCommand) Run(_ context.Context, g *Globals) error {
 	if g.JSON {
 		return g.printJSON(map[string]string{"folder": dir, "workflow": name, "pawl": clone})
 	}
-	_, err = fmt.Fprintf(g.stdout, "%s is a workflow with one step. Run it:\n  cd %s\n  pawl run . --input input.json --id first\n", name, c.Dir)
-	return err
+	fmt.Fprintf(g.stdout, "%s is a workflow with one step. Run it:\n  cd %s\n  pawl run . --input input.json --id first\n", name, c.Dir)
+	if _, err := exec.LookPath("pawl"); err != nil {
+		fmt.Fprintf(g.stdout, "There is no pawl on your PATH yet: go install ./cmd/pawl, in the clone, puts it into the folder bin of go env GOPATH.\n")
+	}
+	return nil
 }
 
 // suggestName makes a name that is allowed, or none.
