@@ -108,6 +108,15 @@ func TestSecretsFromCommands(t *testing.T) {
 	}
 }
 
+// Seen red with the value looked for as it is.
+func TestAComplaintWithASecretThatHadSpaceAroundIt(t *testing.T) {
+	t.Setenv("PAWL_TEST_COMMAND", " s3cr3t-of-the-environment ")
+	secrets := printed(t, t.TempDir(), map[string]string{"token": `echo bad $PAWL_TEST_COMMAND >&2; exit 1`})
+	if _, err := secrets["token"].Value(t.Context()); err == nil || err.Error() != "command sh: exit status 1: bad [secret from_env]" {
+		t.Errorf("%v", err)
+	}
+}
+
 func TestACommandThatIsNotThere(t *testing.T) {
 	t.Parallel()
 	var secrets map[string]host.Secret

@@ -77,7 +77,7 @@ func (c *cutter) text(line string, printed []string) string {
 		marks[strings.TrimSpace(p)] = "[its output]"
 	}
 	for _, s := range c.secrets {
-		marks[s.value()] = s.mark
+		marks[strings.TrimSpace(s.value())] = s.mark // the space around it may be lost
 	}
 	values := make([]string, 0, len(marks))
 	for v := range marks {
