@@ -15,7 +15,7 @@ var ErrHanging = errors.New("host: the tool does not return")
 
 // Check asks a [Checker] whether the request can be sent; another tool takes
 // everything. A tool that panics over a request, or does not return within its
-// contract's timeout, cannot send it.
+// contract's timeout (DefaultTimeout if that is longer), cannot send it.
 func Check(tool Tool, c *Call) error {
 	checker, ok := tool.(Checker)
 	if !ok {
@@ -97,10 +97,11 @@ func receiverOf(tool Tool) (name string) {
 }
 
 // promptly calls what a tool answers without its receiver, and gives up on it
-// after the tool's timeout.
+// after the tool's timeout. Nothing else ends it, so one that is meant for a slow
+// receiver does not count.
 func promptly[T any](tool Tool, f func() T, broken func(message string) T, hanging func(error) T) T {
 	result := apart(f, broken)
-	timer := time.NewTimer(tool.Contract().WithDefaults().Timeout)
+	timer := time.NewTimer(min(tool.Contract().WithDefaults().Timeout, DefaultTimeout))
 	defer timer.Stop()
 	select {
 	case v := <-result:

@@ -25,6 +25,7 @@ type sending struct {
 	body   []byte
 	follow bool // redirects are followed
 	away   bool // a redirect has led to another place than the tool's own
+	asks   bool // it is a query about a key: an answer that somebody kept is none
 }
 
 // render makes the request of a call. Its error is a *RequestError.
@@ -61,6 +62,9 @@ func (s *sending) header(headers map[string]template, values map[string]string) 
 	h := http.Header{"User-Agent": {"pawl"}}
 	if len(s.body) > 0 {
 		h.Set("Content-Type", s.typ)
+	}
+	if s.asks {
+		h.Set("Cache-Control", "no-cache")
 	}
 	for name, value := range headers {
 		if s.away && (!elsewhere[http.CanonicalHeaderKey(name)] || len(value.names()) > 0) {

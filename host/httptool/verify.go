@@ -32,7 +32,7 @@ func (t *askable) Verify(ctx context.Context, c *host.Call) host.Verdict {
 	if err != nil {
 		return host.Verdict{Code: "invalid_request", Message: err.Error()}
 	}
-	r, failed := t.exchange(ctx, &sending{method: "GET", url: u}, func() {})
+	r, failed := t.exchange(ctx, &sending{method: "GET", url: u, asks: true}, func() {})
 	if failed != nil {
 		return host.Verdict{Code: failed.code, Message: failed.message, CredentialsRefused: failed.refused}
 	}

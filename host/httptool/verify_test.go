@@ -2,9 +2,11 @@ package httptool_test
 
 import (
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -182,5 +184,33 @@ func TestOnlyToolsWithAQueryAreVerifiers(t *testing.T) {
 	_, err := httptool.New("a", host.Contract{Effect: host.Verify}, &httptool.Config{URL: s.URL}, nil)
 	if err == nil || !strings.Contains(err.Error(), "says how to ask") {
 		t.Errorf("verify without a query: %v", err)
+	}
+}
+
+// Caches keep a 404 too. An absent from before the settle time would be taken for
+// one from after it, and the effect happen twice.
+//
+// Seen red without the header.
+func TestAQueryIsNotAnsweredFromACache(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	got := map[string]string{}
+	at := server(t, func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		got[r.Method] = r.Header.Get("Cache-Control")
+		says(200, `{}`)(w, r)
+	}).URL
+	for _, row := range []struct{ header, want string }{{"", "no-cache"}, {"no-store", "no-store"}} {
+		cfg := httptool.Config{Verify: &httptool.Verify{URL: "/things/{key}"}}
+		if row.header != "" {
+			cfg.Headers = map[string]string{"cache-control": row.header}
+		}
+		tool := toward(t, host.Verify, at, cfg)
+		tool.Try(t.Context(), call(`{}`))
+		tool.(host.Verifier).Verify(t.Context(), call(`{}`))
+		if want := map[string]string{"POST": row.header, "GET": row.want}; !maps.Equal(got, want) {
+			t.Errorf("%v, want %v", got, want)
+		}
 	}
 }
