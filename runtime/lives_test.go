@@ -1,6 +1,8 @@
 package runtime_test
 
 import (
+	"errors"
+	"sync"
 	"testing"
 
 	"github.com/pawl-dev/pawl/host"
@@ -37,15 +39,14 @@ func (l *lives) live(cut func(pawl.Event) bool, do func(e *pawl.Engine)) (came b
 		l.t.Fatal(err)
 	}
 	opts := &pawl.Options{Tools: l.tools, CacheDir: cacheDir(), NoRecovery: true}
-	gone := make(chan struct{}, 1)
+	var mu sync.Mutex // guards came, and what cut keeps
 	if cut != nil {
 		opts.Observer = func(e pawl.Event) {
+			mu.Lock()
+			defer mu.Unlock()
 			if cut(e) {
 				l.disk.Cut()
-				select {
-				case gone <- struct{}{}:
-				default:
-				}
+				came = true
 			}
 		}
 	}
@@ -54,15 +55,12 @@ func (l *lives) live(cut func(pawl.Event) bool, do func(e *pawl.Engine)) (came b
 		l.t.Fatal(err)
 	}
 	do(e)
-	came = len(gone) > 0
-	if err := e.Check(); err != nil && !came {
-		l.t.Errorf("the store is not sound: %v", err)
-	}
-	if err := e.Close(); err != nil && !came {
-		l.t.Error(err)
-	}
-	if err := store.Close(); err != nil && !came {
-		l.t.Error(err)
+	sound := e.Check()
+	closed := errors.Join(e.Close(), store.Close())
+	mu.Lock()
+	defer mu.Unlock()
+	if err := errors.Join(sound, closed); err != nil && !came {
+		l.t.Errorf("a life without a cut: %v", err)
 	}
 	return came
 }

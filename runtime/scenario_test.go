@@ -340,6 +340,8 @@ func TestPaymentWithoutKeysIsNeverRepeated(t *testing.T) {
 
 // In the last step the mail server refuses connections after the payment
 // succeeded; the step is tried again when it is back.
+//
+// Seen red with a retry that makes completed writes again.
 func TestMailServerIsAwayAfterThePayment(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, `
