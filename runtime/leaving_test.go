@@ -51,8 +51,8 @@ func (b *bundle) waits(r *pawl.Run, code string) *pawl.Checkpoint {
 // there again after a restart with its time, and going on with it costs nothing
 // and counts its tries on.
 //
-// Seen red with a wait inside the instance, with a re-entry that is charged,
-// with tries that are counted anew, and with the wait forgotten at the restart.
+// Seen red with a wait inside the instance, and with the wait forgotten at the
+// restart.
 func TestCallThatWaitsLeavesMemory(t *testing.T) {
 	t.Parallel()
 	var keyed counter
@@ -103,8 +103,8 @@ func TestCallThatWaitsLeavesMemory(t *testing.T) {
 // A wait that is over ends by itself, in the process that opens the store; a
 // crash behind the wait is charged, and forgets nothing of it.
 //
-// Seen red with a wait that nothing ends, and with the place of the wait
-// forgotten.
+// Seen red with a re-entry that is charged, with tries that are counted anew,
+// and with the place of the wait forgotten.
 func TestWaitEndsByItself(t *testing.T) {
 	t.Parallel()
 	slow := &plain{id: "once", contract: host.Contract{Effect: host.Once, Tries: 2}}
@@ -152,8 +152,7 @@ func TestWaitEndsByItself(t *testing.T) {
 // person's resume tries at once, and what works lets the others go.
 //
 // Seen red with calls that pass the pause, with one that is forgotten by the
-// restart, with an attempt that fails over it, with a success that lets nobody
-// go, and with a resume that waits.
+// restart, with a success that lets nobody go, and with a resume that waits.
 func TestToolWithRefusedCredentialsIsPaused(t *testing.T) {
 	t.Parallel()
 	var mended atomic.Bool
