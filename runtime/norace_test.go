@@ -3,3 +3,5 @@
 package runtime_test
 
 const defaultPowerRuns = 200
+
+const underRace = false
