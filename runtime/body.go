@@ -63,9 +63,6 @@ func (b *body) announce() {
 }
 
 func (b *body) close() {
-	if b.run != nil {
-		b.run.Close()
-	}
 	close(b.changed)
 	b.sever()
 }

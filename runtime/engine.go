@@ -265,8 +265,12 @@ func (e *Engine) giveUp(b *body) {
 	e.leave(b)
 }
 
-// leave gives a run up.
+// leave gives a run up. It waits for the observer, which may ask the engine
+// something, and so before it takes mu.
 func (e *Engine) leave(b *body) {
+	if b.run != nil {
+		b.run.Close()
+	}
 	b.disown()
 	b.survive()
 	e.mu.Lock()

@@ -73,7 +73,7 @@ func (e *Engine) goOn(ctx context.Context, ids []string) error {
 	slowly := e.life.unclean() >= 2
 	e.reported(&Recovery{At: time.Now(), Open: len(ids), Stops: e.life.unclean()})
 	var suspects []suspect
-	for _, id := range ids {
+	for n, id := range ids {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -89,6 +89,9 @@ func (e *Engine) goOn(ctx context.Context, ids []string) error {
 			}
 		}
 		if _, err := e.reenter(id); storeFailed(err) {
+			for _, id := range ids[n+1:] { // the mender comes to them too
+				e.expect(id)
+			}
 			e.ail(err)
 			return nil
 		}

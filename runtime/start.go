@@ -34,7 +34,7 @@ var externalID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,128}$`)
 // one): with the same workflow and input it returns the run that is there, and
 // goes on with it if nobody does; with another input it fails with
 // [ErrInputConflict]. When Start returns, the start is durable. The run goes on
-// after ctx ends.
+// after ctx ends, and a start that is being written then is written.
 func Start[In any](ctx context.Context, w *Workflow, externalID string, in In, opts *StartOptions) (*Run, error) {
 	input, err := json.Marshal(in)
 	if err != nil {
@@ -75,6 +75,9 @@ func (e *Engine) begin(ctx context.Context, w *Workflow, id string, input []byte
 		start.Root = opts.KeyRoot
 	}
 	start.Steps = w.stepNames()
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	return e.launch(ctx, start, input, hash)
 }
 
@@ -90,6 +93,9 @@ func (e *Engine) launch(ctx context.Context, start *journal.Start, input []byte,
 		err = e.life.begin(e)
 	}
 	if err != nil {
+		if storeFailed(err) {
+			e.ail(err)
+		}
 		e.leave(b)
 		return nil, err
 	}

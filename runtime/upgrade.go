@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -51,12 +52,39 @@ func (r *Run) Upgrade(ctx context.Context, w *Workflow) error {
 	if diffs := append(missing, b.moved(&s, w)...); len(diffs) > 0 {
 		return &IncompatibleError{Run: r.id, Differences: diffs}
 	}
-	if err := b.rehearse(ctx, &s); err != nil {
+	if err := b.tried(ctx, &s); err != nil {
 		return err
 	}
-	return b.run.Upgrade(ctx, &journal.Upgrade{
+	err = b.run.Upgrade(ctx, &journal.Upgrade{
 		Digest: w.digest, Version: w.Version(), Pins: pins, Steps: w.stepNames(), From: s.Start.Digest,
 	})
+	if err == nil {
+		return nil
+	}
+	if storeFailed(err) {
+		e.ail(err)
+	}
+	return b.why(err)
+}
+
+// tried rehearses the step under way, as long as the body may execute: new code
+// that never ends keeps neither the engine from closing nor the store from
+// being opened anew.
+func (b *body) tried(ctx context.Context, s *journal.State) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(b.era.stopping, func() { cancel(errStopped) })()
+	defer context.AfterFunc(b.ctx, func() { cancel(context.Cause(b.ctx)) })()
+	err := b.rehearse(ctx, s)
+	switch cause := context.Cause(ctx); {
+	case err == nil || cause == nil || errors.Is(err, ErrIncompatible):
+		return err
+	case !errors.Is(cause, errStopped):
+		return cause
+	}
+	b.engine.mu.Lock()
+	defer b.engine.mu.Unlock()
+	return cmp.Or(b.engine.executes(), err)
 }
 
 // stepNames are the steps' names in order.

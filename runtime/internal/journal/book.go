@@ -110,7 +110,9 @@ func (b *Book) Begin(ctx context.Context, s *Start, input []byte, inputHash [32]
 	wait, err := r.append(with, nil, Record{Start: s}, Record{Begin: &Begin{Attempt: 1}})
 	r.mu.Unlock()
 	if err == nil {
-		err = wait.Wait(ctx)
+		// What is queued lands, whoever gives up waiting: a run that is there and
+		// that nobody knows of would stand still.
+		err = wait.Wait(context.WithoutCancel(ctx))
 	}
 	if err != nil {
 		r.Close()
