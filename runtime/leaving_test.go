@@ -152,7 +152,8 @@ func TestWaitEndsByItself(t *testing.T) {
 // person's resume tries at once, and what works lets the others go.
 //
 // Seen red with calls that pass the pause, with one that is forgotten by the
-// restart, with a success that lets nobody go, and with a resume that waits.
+// restart, with a success that lets nobody go, with a resume that waits, and
+// with refused sendings that are charged.
 func TestToolWithRefusedCredentialsIsPaused(t *testing.T) {
 	t.Parallel()
 	var mended atomic.Bool
@@ -165,7 +166,7 @@ func TestToolWithRefusedCredentialsIsPaused(t *testing.T) {
 	}
 	var read counter
 	b := setup(t, pay, read.tool("read", host.Contract{Effect: host.Read}, nil))
-	w := b.deploy(folder(t, "", `tools = ["keyed", "read"]`))
+	w := b.deploy(folder(t, "[budget]\ncalls = 2", `tools = ["keyed", "read"]`))
 	const input = `{"one":[{"call":"read"},{"call":"keyed"}]}`
 	first := b.start(w, "r1", input)
 	c := b.waits(first, "tool_paused")
@@ -202,7 +203,7 @@ func TestToolWithRefusedCredentialsIsPaused(t *testing.T) {
 		c := b.rest(b.find(id))
 		completed(t, c)
 		u := c.Budgets
-		if u.Attempts.Used != 1 || u.Recoveries.Used != 0 || c.Step("one").Attempts != 1 {
+		if u.Attempts.Used != 1 || u.Calls.Used != 2 || u.Recoveries.Used != 0 || c.Step("one").Attempts != 1 {
 			t.Errorf("%s: %+v", id, u)
 		}
 	}

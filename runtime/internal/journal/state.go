@@ -92,8 +92,11 @@ type Call struct {
 	Generation uint32
 	Charged    bool
 	// Refused calls have no key and were never sent.
-	Refused     bool
-	Tries       int
+	Refused bool
+	Tries   int
+	// Spared is the last try whose charge was given back, since it met refused
+	// credentials.
+	Spared      int
 	First, Last time.Time
 	Receipt     *Receipt // nil while the outcome is not known
 	// Receiver is who the last try went to; Shown is the hash of the request as

@@ -93,6 +93,12 @@ func (s *State) wait(r *Wait) error {
 			return err
 		}
 		c.Waited = r.Waited
+		// Refused credentials use up nothing, or a run would have spent its calls
+		// by waiting for a person.
+		if r.Code == WaitPaused && r.Waited.Refused && c.Spared != c.Tries {
+			c.Spared = c.Tries
+			s.Used.Calls--
+		}
 	}
 	s.Phase, s.Wait, s.Clean = PhaseWaiting, r, true
 	st.Phase, st.Next = PhaseWaiting, fromMicros(r.Until)
