@@ -20,6 +20,7 @@ type Chain struct {
 	head   Head
 	taking bool // the next entry raises the epoch
 	blobs  map[[32]byte]bool
+	parts  []part // what the next entry may refer to: the last chunks of payloads
 }
 
 // Head says how far a chain has come. The zero Head is that of a chain that
@@ -85,6 +86,11 @@ func (c *Chain) Head() Head { return c.head }
 func (c *Chain) Append(entry []byte, with *Batch) Pending {
 	b := &Batch{}
 	c.requireHead(b)
+	parts := c.parts
+	c.parts = nil
+	for _, p := range parts {
+		p.require(b)
+	}
 	c.head = c.head.next(entry)
 	c.take()
 	b.Set(entryKey(c.prefix, c.head.Seq), entry)
@@ -94,14 +100,18 @@ func (c *Chain) Append(entry []byte, with *Batch) Pending {
 		b.Changes = append(b.Changes, with.Changes...)
 		b.Urgent = with.Urgent
 	}
-	return c.store.Commit(b)
+	entered := c.store.Commit(b)
+	for _, p := range parts {
+		entered = p.behind(entered)
+	}
+	return entered
 }
 
 // Put returns payload as a body to be part of an entry. Up to [InlineLimit]
 // bytes are in the body itself and belong to it; more are queued, once per
 // Chain and hash, in batches that require the chain's head and do not move it.
-// Nobody needs to wait for these: a later entry of the chain is durable only if
-// they are.
+// Nobody needs to wait for these: the next entry of the chain requires them, and
+// fails for what one of them failed for.
 func (c *Chain) Put(payload []byte) (Body, error) {
 	if len(payload) <= InlineLimit {
 		return Body{Inline: payload}, nil
@@ -112,7 +122,9 @@ func (c *Chain) Put(payload []byte) (Body, error) {
 		return body, nil
 	}
 	c.blobs[hash] = true
-	return body, failed(putChunks(c.store, c.prefix, hash, payload, c.requireHead))
+	last := putChunks(c.store, c.prefix, hash, payload, c.requireHead)
+	c.parts = append(c.parts, last)
+	return body, failed(last)
 }
 
 // failed returns the error of a batch that has failed already.

@@ -1,6 +1,7 @@
 package kvtest
 
 import (
+	"bytes"
 	"fmt"
 
 	"github.com/pawl-dev/pawl/kv"
@@ -41,6 +42,23 @@ var healthRules = []rule{
 	}},
 }
 
+// stalling is a store on which something happens behind the first batch.
+type stalling struct {
+	kv.Store
+	first func(kv.Pending)
+}
+
+func (s *stalling) Commit(b *kv.Batch) kv.Pending {
+	p := s.Store.Commit(b)
+	if first := s.first; first != nil {
+		s.first = nil
+		first(p)
+	}
+	return p
+}
+
+// Seen red: the two rules of payloads and blobs without the requirement of the
+// chunk before.
 var spaceRules = []rule{
 	{"without space nothing is written", func(b *bundle) {
 		b.must(b.store.Commit(set("k", "1")))
@@ -65,6 +83,31 @@ var spaceRules = []rule{
 		b.config.Fill(b.TB, b.store, false)
 		b.fails(c.Append([]byte("lost too"), nil), kv.ErrRequirement)
 		b.reads(2, head)
+	}},
+	{"a payload without space takes the entry behind it along", func(b *bundle) {
+		c := b.begin(2)
+		head := c.Head()
+		b.config.Fill(b.TB, b.store, true)
+		if _, err := c.Put(bytes.Repeat([]byte("x"), kv.ChunkSize+1)); err != nil {
+			b.Fatal(err)
+		}
+		b.fails(b.store.Commit(set("k", "1")), kv.ErrNoSpace)
+		b.config.Fill(b.TB, b.store, false)
+		b.fails(c.Append([]byte("refers to the payload"), nil), kv.ErrNoSpace)
+		b.reads(2, head)
+	}},
+	{"a blob is durable only with all of its parts", func(b *bundle) {
+		b.config.Fill(b.TB, b.store, true)
+		payload := bytes.Repeat([]byte("x"), kv.ChunkSize+1)
+		parts := &stalling{Store: b.store, first: func(p kv.Pending) {
+			b.fails(p, kv.ErrNoSpace)
+			b.config.Fill(b.TB, b.store, false)
+		}}
+		_, p, err := kv.PutBlob(parts, prefix, payload)
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.fails(p, kv.ErrNoSpace)
 	}},
 }
 

@@ -38,7 +38,7 @@ func (b *Book) Deploy(ctx context.Context, digest, name, version string, files, 
 	named := new(kv.Batch)
 	named.Set(join(prefixNamed, name), []byte(digest))
 	if d, err := b.Deployed(digest); err == nil {
-		return d, b.store.Commit(named).Wait(ctx)
+		return d, unavailable(b.store.Commit(named).Wait(ctx))
 	} else if !errors.Is(err, ErrNotFound) {
 		return nil, err
 	}
@@ -46,22 +46,30 @@ func (b *Book) Deploy(ctx context.Context, digest, name, version string, files, 
 		Format: Format, Name: name, Version: version, At: micros(time.Now()),
 		Files: map[string]kv.Body{}, Modules: map[string]ModuleRef{},
 	}
+	var parts []kv.Pending
 	for file, data := range files {
-		hash, _, err := kv.PutBlob(b.store, deployedPrefix(digest), data)
+		hash, p, err := kv.PutBlob(b.store, deployedPrefix(digest), data)
 		if err != nil {
-			return nil, fmt.Errorf("store %s: %w", file, err)
+			return nil, fmt.Errorf("store %s: %w", file, unavailable(err))
 		}
+		parts = append(parts, p)
 		d.Files[file] = kv.Body{Hash: &hash, Size: int64(len(data))}
 	}
 	for file, data := range modules {
-		hash, _, err := kv.PutBlob(b.store, prefixModule, data)
+		hash, p, err := kv.PutBlob(b.store, prefixModule, data)
 		if err != nil {
-			return nil, fmt.Errorf("store %s: %w", file, err)
+			return nil, fmt.Errorf("store %s: %w", file, unavailable(err))
 		}
+		parts = append(parts, p)
 		d.Modules[file] = ModuleRef{Hash: hash, Size: int64(len(data))}
 	}
+	for _, p := range parts { // one alone may find the disk full for a moment
+		if err := p.Wait(ctx); err != nil {
+			return nil, unavailable(err)
+		}
+	}
 	named.Set(join(prefixDeployed, digestPart(digest)), encode(d))
-	return d, b.store.Commit(named).Wait(ctx)
+	return d, unavailable(b.store.Commit(named).Wait(ctx))
 }
 
 // Deployed returns the workflow with the digest.
