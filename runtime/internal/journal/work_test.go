@@ -14,8 +14,7 @@ import (
 // what is not recorded, and every ten seconds one is made for that.
 //
 // Seen red with a re-entry that is charged from its beginning, without the
-// records in arrears, with a meter that is kept when the next attempt begins,
-// and with work that is booked to the attempt that a record begins.
+// records in arrears, and with a meter that is kept when the next attempt begins.
 func TestWorkCountsByPosition(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -76,6 +75,26 @@ func TestWorkCountsByPosition(t *testing.T) {
 		must(r.Flush(t.Context()))
 		r.Close()
 	})
+}
+
+// The record that ends a step begins the next one's attempt: what it books is
+// the work of the step that ends.
+//
+// Seen red with the work booked after the records.
+func TestWorkOfAStepThatEnds(t *testing.T) {
+	t.Parallel()
+	s := new(State)
+	for i, e := range []*entry{
+		{Records: []Record{{Start: &Start{Run: "run", Steps: []string{"one", "two"}}}, {Begin: &Begin{Attempt: 1}}}},
+		{Work: 30, Records: []Record{{Done: &Done{Attempt: 1}}, {Begin: &Begin{Step: 1, Attempt: 1}}}},
+	} {
+		if err := s.apply(uint64(i+1), e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if s.Used.Work != 30 || s.worked != 0 {
+		t.Errorf("work %d, of the open attempt %d", s.Used.Work, s.worked)
+	}
 }
 
 // Seen red without each of the checks.
