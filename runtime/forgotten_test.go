@@ -16,10 +16,11 @@ import (
 // than the receiver remembers keys: it is not repeated, but looked up, or left to
 // a person. Within that time it is repeated, under the same key.
 //
-// Seen red with a key that is made anew when the call is found open.
+// Seen red with the window passed over, with no repetition within it, and with
+// a key that is made anew when the call is found open.
 func TestPaymentWhoseKeyTheReceiverMayHaveForgotten(t *testing.T) {
 	t.Parallel()
-	found := func(context.Context, *host.Call) (any, bool, error) { return "paid", true, nil }
+	found := func(context.Context, *host.Call) (any, bool, error) { return []byte("paid"), true, nil }
 	absent := func(context.Context, *host.Call) (any, bool, error) { return nil, false, nil }
 	silent := func(context.Context, *host.Call) (any, bool, error) { return nil, false, errors.New("no answer") }
 	for _, row := range []struct {
@@ -37,22 +38,19 @@ func TestPaymentWhoseKeyTheReceiverMayHaveForgotten(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
-			if _, err := script(); err != nil { // a process, which a bubble cannot wait for
-				t.Fatal(err)
-			}
 			synctest.Test(t, func(t *testing.T) {
 				var pay counter
-				w := newLives(t, host.Func("keyed", func(_ context.Context, c *host.Call, _ any) (any, error) {
+				w := newLives(t, host.Func("keyed", func(_ context.Context, c *host.Call, _ []byte) ([]byte, error) {
 					pay.sent.Add(1)
 					pay.keys.Store(c.Key.String(), true)
-					return "paid", nil
+					return []byte("paid"), nil
 				}, &host.FuncOptions{Contract: host.Contract{Effect: host.Keyed}, Verify: row.verify}))
 				w.live(at(pawl.Answered), func(e *pawl.Engine) {
-					workflow, err := e.Deploy(t.Context(), folder(t, "", `tools = ["keyed"]`))
+					workflow, err := e.Deploy(t.Context(), rawFolder("keyed", 1))
 					if err != nil {
 						t.Fatal(err)
 					}
-					r, err := pawl.Start(t.Context(), workflow, "r1", raw(`{"one":[{"call":"keyed"}]}`), nil)
+					r, err := pawl.Start(t.Context(), workflow, "r1", raw(`{}`), nil)
 					if err != nil {
 						t.Fatal(err)
 					}

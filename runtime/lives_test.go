@@ -11,7 +11,8 @@ import (
 )
 
 // lives are the lives of one engine after the other over a disk in memory, each
-// up to a power cut or its end in good order. It works in a bubble.
+// up to a power cut or its end in good order. It works in a bubble, if the
+// modules are built before.
 type lives struct {
 	t     *testing.T
 	disk  *kvtest.Disk
@@ -20,9 +21,6 @@ type lives struct {
 
 func newLives(t *testing.T, tools ...host.Tool) *lives {
 	t.Helper()
-	if _, err := script(); err != nil { // a process, which a bubble cannot wait for
-		t.Fatal(err)
-	}
 	registry, err := host.NewRegistry(tools...)
 	if err != nil {
 		t.Fatal(err)
@@ -54,13 +52,14 @@ func (l *lives) live(cut func(pawl.Event) bool, do func(e *pawl.Engine)) (came b
 	if err != nil {
 		l.t.Fatal(err)
 	}
+	defer func() { // also when do ends the test: a bubble waits for all
+		err := errors.Join(e.Check(), e.Close(), store.Close())
+		mu.Lock()
+		defer mu.Unlock()
+		if err != nil && !came {
+			l.t.Errorf("a life without a cut: %v", err)
+		}
+	}()
 	do(e)
-	sound := e.Check()
-	closed := errors.Join(e.Close(), store.Close())
-	mu.Lock()
-	defer mu.Unlock()
-	if err := errors.Join(sound, closed); err != nil && !came {
-		l.t.Errorf("a life without a cut: %v", err)
-	}
-	return came
+	return // what the cut has set, once all have left
 }

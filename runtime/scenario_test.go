@@ -44,6 +44,7 @@ retry = { tries = 4, backoff = "20ms" }
 help = "look for {key}"
 `
 
+// Seen red with a key that is made anew when the call is found open.
 func TestReceiverFailsTwiceAndTheProcessIsKilledWhileItHolds(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, moreTools).script("", uses("", "keyed", "blind"))
@@ -127,6 +128,7 @@ func TestCompletedRunIsLeftAsItIs(t *testing.T) {
 	}
 }
 
+// Seen red with the input passed over.
 func TestRestartedClientStartsAgain(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "").script("", uses("", "keyed", "tickets.claim"))
@@ -148,6 +150,7 @@ func TestRestartedClientStartsAgain(t *testing.T) {
 	}
 }
 
+// Seen red with re-entries that are free.
 func TestKilledTwiceDuringTheThirdOfFourAttempts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "").script("deadline = \"1h\"", uses(`retry = { attempts = 4, backoff = "1ms", max_backoff = "2ms" }`, "read", "orders.get"))
@@ -195,6 +198,8 @@ func TestRecoveryAtOpenNeedsNoTimer(t *testing.T) {
 // The payment is applied, its answer lost, the process killed; meanwhile the
 // token is rotated, so that what comes next is a 401. That says nothing about
 // the payment.
+//
+// Seen red with a 401 that is taken for a refusal of the request.
 func TestRefusedCredentialsSettleNothing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, moreTools).script("", uses("", "keyed", "blind"))
