@@ -169,7 +169,7 @@ func (b *body) drive(stopping context.Context) {
 	for err == nil && b.phase() == journal.PhaseOpen {
 		if err = b.attempt(ctx); err == nil {
 			b.survive()
-		} else if errors.Is(err, errKeyTaken) {
+		} else if errors.Is(err, errTooLate) {
 			err = b.again(ctx, err)
 		}
 	}
@@ -216,8 +216,8 @@ func (b *body) takeOver(ctx context.Context) error {
 	return err
 }
 
-// again goes on after an intent that met one of another process: as after an
-// interruption, with what is durable.
+// again goes on after a record that met one of another engine: as after an
+// interruption, with what is durable, but free.
 func (b *body) again(ctx context.Context, err error) error {
 	if overtaken, readErr := b.run.Overtaken(); readErr != nil || overtaken {
 		return err
@@ -226,6 +226,7 @@ func (b *body) again(ctx context.Context, err error) error {
 		return err
 	}
 	b.reentry()
+	b.run.Spare()
 	return b.begin(ctx)
 }
 

@@ -125,8 +125,17 @@ type use struct {
 // read it is nothing but part of the request.
 func shared(r *sandbox.Request, class host.Class) bool { return r.Head.Key != "" && class != host.Read }
 
-// errKeyTaken ends an attempt whose intent met one of another process.
-var errKeyTaken = errors.New("pawl: another process has just taken the business key")
+// errTooLate ends an attempt whose record met one of another engine: that has
+// just taken the business key, or changed the value.
+var errTooLate = errors.New("pawl: another engine was faster")
+
+// tooLate marks the error of a record that met another one.
+func tooLate(err error) error {
+	if errors.Is(err, kv.ErrRequirement) {
+		return fmt.Errorf("%w: %w", errTooLate, err)
+	}
+	return err
+}
 
 // business takes the business key of a call that changes something. Without a
 // use and a reply the call has none. With a reply the guest gets what another

@@ -9,7 +9,6 @@ import (
 
 	"github.com/pawl-dev/pawl/host"
 	"github.com/pawl-dev/pawl/host/abi"
-	"github.com/pawl-dev/pawl/kv"
 	"github.com/pawl-dev/pawl/runtime/internal/journal"
 	"github.com/pawl-dev/pawl/runtime/internal/sandbox"
 )
@@ -50,7 +49,8 @@ func (a *attempt) call(ctx context.Context, r *sandbox.Request) (*sandbox.Reply,
 		return nil, fmt.Errorf("tool %s of an open call is not registered", id) // pins are checked before
 	}
 	if t, ok := tool.(insideTool); ok {
-		return a.inside(ctx, r, t, c, known.occurrence)
+		reply, err := a.inside(ctx, r, t, c, known.occurrence)
+		return reply, tooLate(err)
 	}
 	return a.reach(ctx, r, tool, c, &known)
 }
@@ -80,8 +80,8 @@ func (a *attempt) reach(ctx context.Context, r *sandbox.Request, tool host.Tool,
 		a.body.engine.keys.send(string(u.hold.Name))
 	}
 	reply, err = a.carry(ctx, r, tool, contract, ledger, c, known.past)
-	if u != nil && errors.Is(err, kv.ErrRequirement) {
-		err = fmt.Errorf("%w: %w", errKeyTaken, err)
+	if u != nil {
+		err = tooLate(err)
 	}
 	return reply, err
 }
