@@ -401,6 +401,7 @@ func TestPaymentThatHangsAfterItIsAppliedIsAskedForFirst(t *testing.T) {
 	}
 }
 
+// Seen red with the process left out of the error.
 func TestStoreIsLockedByOneProcess(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "").script("", uses("", "keyed", "tickets.claim"))
