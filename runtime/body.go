@@ -24,8 +24,9 @@ type body struct {
 	// spared says that this process left the attempt in good order and could
 	// not record that.
 	spared bool
-	// entered says that control came back from the guest, if it ever had it.
-	entered atomic.Bool
+	// orderly says that the attempt, which is charged, is left in good order:
+	// control came back from the guest, if it ever had it.
+	orderly atomic.Bool
 	// cancel ends what the body executes, for a reason.
 	cancel context.CancelCauseFunc
 	ctx    context.Context
@@ -165,7 +166,7 @@ func (b *body) drive(stopping context.Context) {
 	defer b.run.StopClock()
 	defer b.engine.pauses.yield(b.id)
 	err := b.takeOver(ctx)
-	b.entered.Store(err == nil)
+	b.orderly.Store(err == nil)
 	for err == nil && b.phase() == journal.PhaseOpen {
 		if err = b.attempt(ctx); err == nil {
 			b.survive()

@@ -278,7 +278,7 @@ func (e *Engine) leave(b *body) {
 	if e.live[b.id] == b {
 		delete(e.live, b.id)
 		if _, expected := e.expected[b.id]; expected {
-			e.expected[b.id] = expectation{spared: b.entered.Load()}
+			e.expected[b.id] = expectation{spared: b.orderly.Load()}
 		}
 		if b.err != nil {
 			e.troubles[b.id] = b.err

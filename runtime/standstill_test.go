@@ -153,3 +153,32 @@ func TestStartOfACallerThatGivesUp(t *testing.T) {
 		t.Errorf("a start that nobody waits for any more: %v", err)
 	}
 }
+
+// A store that breaks under the record of a start costs the run no recovery,
+// whether the record landed or not: nothing of it was executed.
+//
+// Seen red with a re-entry that is charged.
+func TestStartUnderWhichTheStoreBreaks(t *testing.T) {
+	t.Parallel()
+	for _, landed := range []bool{false, true} {
+		keyed, _, tools := keyedAndRead()
+		b := setup(t, tools...)
+		b.deploy(folder(t, "", `tools = ["keyed"]`))
+		store := b.faults(nil)
+		w, err := b.engine.Workflow("test")
+		if err != nil {
+			t.Fatal(err)
+		}
+		const input = `{"one":[{"call":"keyed"}]}`
+		completed(t, b.rest(b.start(w, "r1", input))) // with the engine's own record
+		store.set(func(f *faulty) { f.breakAt, f.landed = 1, landed })
+		if _, err := pawl.Start(t.Context(), w, "r2", raw(input), nil); !errors.Is(err, pawl.ErrUnavailable) {
+			t.Fatalf("landed %v: %v", landed, err)
+		}
+		c := b.rest(b.startAgain(w, "r2", input))
+		completed(t, c)
+		if c.Budgets.Recoveries.Used != 0 || keyed.sent.Load() != 2 {
+			t.Errorf("landed %v: %+v, sent %d times", landed, c.Budgets.Recoveries, keyed.sent.Load())
+		}
+	}
+}

@@ -102,6 +102,7 @@ func (e *Engine) launch(ctx context.Context, start *journal.Start, input []byte,
 	run, found, err := e.book.Begin(ctx, start, input, hash, e.opts.Observer)
 	if run == nil {
 		if storeFailed(err) { // it may be there all the same, and goes on then
+			b.orderly.Store(true) // nothing of it was executed
 			e.ail(err)
 		}
 		e.leave(b)
