@@ -52,6 +52,10 @@ func (s *State) upgrade(r *Upgrade, at time.Time) error {
 	if s.Phase == PhaseOpen || s.Phase == PhaseDecision || s.Wait != nil {
 		st.Spared = max(0, st.Attempts-1) // one goes on
 	}
+	if s.Phase == PhaseDecision && s.Park.Code == ParkOrphan { // other code may come to it
+		s.Phase, s.Park, s.Clean = PhaseOpen, nil, true
+		st.Phase = PhaseOpen
+	}
 	s.Upgrades = append(s.Upgrades, Upgraded{At: at, From: r.From, To: r.Digest})
 	return nil
 }
