@@ -244,12 +244,12 @@ func (a *attempt) park(code string, call int, sentence, help string) *journal.Pa
 
 // leftOver finds calls in the journal that the guest did not make before it
 // ended. Calls of this attempt must all have been made; of earlier attempts,
-// completed writes must have been.
+// what stands of them must have been.
 func (a *attempt) leftOver() (err error) {
 	a.run.Read(func(s *journal.State) {
 		calls := s.Steps[a.index].Calls
 		for i := a.calls; i < len(calls); i++ {
-			if calls[i].Attempt == a.number || calls[i].Written() || calls[i].Receipt == nil {
+			if calls[i].Attempt == a.number || calls[i].Stands() || calls[i].Receipt == nil {
 				err = &divergedError{call: i, expected: calls[i].Tool, got: "the end of the step"}
 				return
 			}

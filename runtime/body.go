@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/pawl-dev/pawl/host"
 	"github.com/pawl-dev/pawl/kv"
 	"github.com/pawl-dev/pawl/runtime/internal/journal"
 	"github.com/pawl-dev/pawl/runtime/internal/manifest"
@@ -40,11 +41,16 @@ type body struct {
 	outlived sync.Once
 
 	// Guarded by the engine's mu.
-	lease   kv.Lease
-	timer   *time.Timer
-	waits   *journal.Wait // what it sleeps for, if a call waits
-	asked   bool          // a person wants it to go on now
-	changed chan struct{} // closed and renewed when the body sleeps or wakes; closed for good at its end
+	lease kv.Lease
+	timer *time.Timer
+	waits *journal.Wait // what it sleeps for, if a call waits
+	// hung is the key of the send that it waits for, if it waits for one of this
+	// process.
+	hung host.Key
+	// deadline is the run's; zero for none.
+	deadline time.Time
+	asked    bool          // a person wants it to go on now
+	changed  chan struct{} // closed and renewed when the body sleeps or wakes; closed for good at its end
 
 	err error // why it stopped, if its records do not say; written before it leaves
 }
@@ -141,6 +147,16 @@ func (b *body) due() (at time.Time) {
 	b.run.Read(func(s *journal.State) {
 		if s.Phase == journal.PhaseWaiting {
 			at = s.Steps[s.Current].Next
+		}
+	})
+	return at
+}
+
+// deadlineOf is the run's deadline; zero for none.
+func (b *body) deadlineOf() (at time.Time) {
+	b.run.Read(func(s *journal.State) {
+		if d := s.Start.Limits.Deadline; d > 0 {
+			at = time.UnixMicro(d)
 		}
 	})
 	return at

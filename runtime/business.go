@@ -75,7 +75,7 @@ func (k *keys) send(name string) {
 	k.change(u)
 }
 
-// release gives the key back. Who takes it next waits until last is durable.
+// release gives the key back. Who takes it next waits until last has landed.
 func (k *keys) release(name string, last kv.Pending) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -83,7 +83,7 @@ func (k *keys) release(name string, last kv.Pending) {
 	u.run, u.sending, u.last = "", false, last
 	k.change(u)
 	for name, u := range k.used {
-		if u.run == "" && durable(u.last) {
+		if u.run == "" && landed(u.last) {
 			delete(k.used, name)
 		}
 	}
@@ -94,25 +94,31 @@ func (k *keys) change(u *keyUse) {
 	u.changed = make(chan struct{})
 }
 
-// durable reports whether nobody has to wait for p.
-func durable(p kv.Pending) bool {
+// landed reports whether nobody has to wait for p: what is durable tells all,
+// also if p has failed.
+func landed(p kv.Pending) bool {
 	if p == nil {
 		return true
 	}
 	select {
 	case <-p.Done():
-		return p.Err() == nil
+		return true
 	default:
 		return false
 	}
 }
 
-// sent reports whether some call of this process is being sent under the key.
-func (k *keys) sent(name string) bool {
+// stands says how it stands with a key: some call of this process is being sent
+// under it, or one has come to an end whose receipt is still on its way. Whoever
+// takes the key waits for that.
+func (k *keys) stands(name string) (sending, landing bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	u := k.used[name]
-	return u != nil && u.sending
+	if u == nil {
+		return false, false
+	}
+	return u.sending, u.run == "" && !landed(u.last)
 }
 
 // use is a call's use of its business key.
@@ -166,8 +172,9 @@ func (a *attempt) business(ctx context.Context, r *sandbox.Request, class host.C
 // process uses now.
 func (a *attempt) decide(ctx context.Context, r *sandbox.Request, class host.Class, c *host.Call, known *knowledge, u *use, last kv.Pending) (*sandbox.Reply, error) {
 	if last != nil {
-		if err := last.Wait(ctx); err != nil {
-			return nil, err
+		// If it failed, that is the other run's trouble: the key is read below.
+		if _ = last.Wait(ctx); ctx.Err() != nil {
+			return nil, errStopped
 		}
 	}
 	// Whether the step wants to see unknowns makes no other request of it.
@@ -233,16 +240,15 @@ func (u *use) release(last kv.Pending) {
 	name := string(u.hold.Name)
 	e.keys.release(name, last)
 	e.awaken(func(w *journal.Wait) bool {
-		// A receipt that has just been queued cannot be read yet.
-		return w.Code == journal.WaitKey && string(w.Business) == name && (last != nil || e.mayUse(w, ""))
+		return w.Code == journal.WaitKey && string(w.Business) == name && e.mayUse(w, "")
 	})
 }
 
 // mayUse reports whether a call that waits for a business key may go on. The
 // caller holds the engine's mu.
 func (e *Engine) mayUse(w *journal.Wait, run string) bool {
-	if e.keys.sent(string(w.Business)) {
-		return false
+	if sending, landing := e.keys.stands(string(w.Business)); sending || landing {
+		return landing
 	}
 	h, err := e.book.ReadHold(w.Business, "", host.Hash{})
 	return err == nil && (h.Record == nil || h.Record.State != journal.BusinessOpen || h.Record.Run == run)

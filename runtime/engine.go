@@ -187,9 +187,9 @@ func (e *Engine) hurry(b *body, why entering) error {
 // starts too: its attempt is begun, and only it can record that it was left in
 // good order. The caller is counted in the era's bodies.
 func (e *Engine) schedule(b *body, why entering) {
-	due, waits := b.due(), b.waiting()
+	due, waits, deadline := b.due(), b.waiting(), b.deadlineOf()
 	e.mu.Lock()
-	b.waits = waits
+	b.waits, b.deadline = waits, deadline
 	ended := e.closed || b.era != e.era || e.outage != nil
 	switch {
 	case due.IsZero() || why == resuming:
@@ -227,6 +227,10 @@ func (e *Engine) sleep(b *body, due time.Time) {
 		}
 	})
 	b.announce()
+	if b.waits != nil && b.waits.Code == journal.WaitHanging && b.hung != (host.Key{}) {
+		returned, moved := e.sends.Returned(b.hung), b.changed
+		e.background.Go(func() { e.outlast(b, returned, moved) })
+	}
 }
 
 // wake starts a body that slept. The caller holds mu and has stopped its timer.

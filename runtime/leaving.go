@@ -22,8 +22,11 @@ func (l *leaving) Error() string { return l.wait.Sentence }
 func (a *attempt) leave(grant string, contract host.Contract, c *host.Call, w *host.WaitError) error {
 	l := &leaving{journal.Wait{
 		Step: a.index, Attempt: a.number, Call: c.Index, Tool: c.Tool, Waker: wakerTimer,
-		Until: w.Until.UnixMicro(), Waited: journal.NewWaited(&w.Waited),
+		Until: w.Until.UnixMicro(),
 	}}
+	if c.Try > 0 { // else it has no intent: one before it, with its key, has not returned
+		l.wait.Waited = journal.NewWaited(&w.Waited)
+	}
 	last := w.Waited.Last.Code
 	if last == "" {
 		last = "no answer yet"
@@ -34,6 +37,7 @@ func (a *attempt) leave(grant string, contract host.Contract, c *host.Call, w *h
 		return a.pausedBy(l, grant, w)
 	case w.Hanging:
 		l.wait.Code = journal.WaitHanging
+		a.body.hung = w.Key
 		l.wait.Sentence = fmt.Sprintf("%s waits until %s: a send of %s has not returned although its time is over", a.step.Name, at, grant)
 	case !w.Waited.Unapplied && contract.Verifies && contract.Effect != host.Read:
 		l.wait.Code = journal.WaitSettle
@@ -115,15 +119,41 @@ func (e *Engine) awaken(fits func(*journal.Wait) bool) {
 	}
 }
 
-// still says until when a body that is due has to wait on, zero if it need not.
-// It is the one that tries then, if it waited for that. The caller holds mu.
+// outlast wakes a body whose call waits for a send that has not returned, once
+// it has: that may be long before the body is due. It ends with the wait.
+func (e *Engine) outlast(b *body, returned, moved <-chan struct{}) {
+	select {
+	case <-moved:
+		return
+	case <-returned:
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	select {
+	case <-moved: // it sleeps for something else by now, if at all
+	default:
+		if b.timer != nil && b.timer.Stop() {
+			e.wake(b)
+		}
+	}
+}
+
+// still says until when a body that is due has to wait on, zero if it need not,
+// or must not: a wait does not outlast the deadline. It is the one that tries
+// then, if it waited for that. The caller holds mu.
 func (e *Engine) still(b *body, now time.Time) (due time.Time) {
+	if !b.deadline.IsZero() && now.After(b.deadline) {
+		return time.Time{}
+	}
 	switch {
 	case b.waits == nil:
 	case b.waits.Code == journal.WaitPaused:
 		due, _, _ = e.pauses.admit(b.waits.Tool, b.id, false, now)
 	case b.waits.Code == journal.WaitKey && !e.mayUse(b.waits, b.id):
 		due = now.Add(businessCheck)
+	}
+	if !b.deadline.IsZero() && due.After(b.deadline) {
+		due = b.deadline.Add(time.Microsecond)
 	}
 	return due
 }
