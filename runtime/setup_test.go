@@ -77,6 +77,9 @@ func setup(t *testing.T, tools ...host.Tool) *bundle {
 	b.opts.CacheDir = cacheDir()
 	b.open()
 	t.Cleanup(func() {
+		if b.engine == nil {
+			return // it did not open, and that was said
+		}
 		if err := b.engine.Check(); err != nil && !b.damaged {
 			t.Errorf("the store is not sound: %v", err)
 		}
@@ -97,6 +100,7 @@ func cacheDir() string {
 
 func (b *bundle) open() {
 	b.t.Helper()
+	b.engine = nil
 	var err error
 	if b.store, err = kv.Open(b.dir, nil); err != nil {
 		b.t.Fatal(err)
