@@ -12,7 +12,8 @@ import (
 var (
 	// ErrNotFound is returned when there is no such run or workflow.
 	ErrNotFound = journal.ErrNotFound
-	// ErrInvalidInput is matched by an [InputError].
+	// ErrInvalidInput is matched by an [InputError], and returned by a start
+	// whose external id is not allowed.
 	ErrInvalidInput = errors.New("pawl: invalid input")
 	// ErrInputConflict is returned by a start whose external id belongs to a
 	// run with another input or of another workflow.

@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -54,24 +55,28 @@ func (a *attempt) leave(grant string, contract host.Contract, c *host.Call, w *h
 
 // pausedBy pauses the tool of a call whose credentials were refused.
 func (a *attempt) pausedBy(l *leaving, grant string, w *host.WaitError) error {
-	why := "credentials_refused"
-	if w.Waited.Last.CredentialsRefused {
-		why = w.Waited.Last.Code
+	why, message := "credentials_refused", ""
+	if last := w.Waited.Last; last.CredentialsRefused {
+		why, message = last.Code, last.Message
 	}
 	e := a.body.engine
 	due, how := e.pauses.refused(l.wait.Tool, a.run.ID(), why, a.asked, time.Now(), w.Until)
-	a.pausedUntil(l, grant, due, how)
+	a.pausedUntil(l, grant, due, how, message)
 	return l
 }
 
-func (a *attempt) pausedUntil(l *leaving, grant string, due time.Time, how journal.Pause) {
+// pausedUntil makes the wait for a pause. message, if it is not empty, is what
+// the call's own refusal said.
+func (a *attempt) pausedUntil(l *leaving, grant string, due time.Time, how journal.Pause, message string) {
 	l.wait.Code, l.wait.Until, l.wait.Pause, l.wait.Waker = journal.WaitPaused, due.UnixMicro(), &how, wakerOperator
-	why := how.Why
+	did, why := "refused the credentials", how.Why
 	if status, ok := strings.CutPrefix(why, "http_"); ok {
 		why = "HTTP " + status
+	} else { // nobody may have been asked, such as for want of a secret
+		did, why = "has no credentials that work", cmp.Or(message, why)
 	}
-	l.wait.Sentence = fmt.Sprintf("%s refused the credentials (%s) since %s; mend the secret, then resume. It is tried again at %s",
-		grant, why, time.UnixMicro(how.Since).UTC().Format(time.RFC3339), due.UTC().Format(time.TimeOnly))
+	l.wait.Sentence = fmt.Sprintf("%s %s (%s) since %s; mend the secret, then resume. It is tried again at %s",
+		grant, did, why, time.UnixMicro(how.Since).UTC().Format(time.RFC3339), due.UTC().Format(time.TimeOnly))
 }
 
 // pass says whether a call of the tool may be sent now, or has to wait for the
@@ -82,7 +87,7 @@ func (a *attempt) pass(grant string, c *host.Call) error {
 		return nil
 	}
 	l := &leaving{journal.Wait{Step: a.index, Attempt: a.number, Call: c.Index, Tool: c.Tool}}
-	a.pausedUntil(l, grant, due, how)
+	a.pausedUntil(l, grant, due, how, "")
 	return l
 }
 

@@ -147,6 +147,26 @@ func TestWaitEndsByItself(t *testing.T) {
 	}
 }
 
+// A call for which a secret is missing was refused by nobody, and the run says
+// which secret it is.
+//
+// Seen red with the code alone.
+func TestMissingSecretIsNamed(t *testing.T) {
+	t.Parallel()
+	pay := &plain{id: "keyed", contract: host.Contract{Effect: host.Keyed, Tries: 1}}
+	pay.f = func(int64, *host.Call) host.Answer {
+		return host.Answer{
+			Outcome: host.OutcomeNotApplied, Code: "secret_missing", Message: "secret tok: not set", CredentialsRefused: true,
+		}
+	}
+	b := setup(t, pay)
+	r := b.start(b.deploy(folder(t, "", `tools = ["keyed"]`)), "r1", `{"one":[{"call":"keyed"}]}`)
+	const want = "keyed has no credentials that work (secret tok: not set) since 20"
+	if got := b.waits(r, "tool_paused").Reasons[0].Sentence; !strings.HasPrefix(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 // A tool whose credentials are refused is left alone: other calls of it wait
 // without being sent and without burning anything, in a fresh process too. A
 // person's resume tries at once, and what works lets the others go.

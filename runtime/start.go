@@ -49,7 +49,7 @@ func (e *Engine) begin(ctx context.Context, w *Workflow, id string, input []byte
 		id = run
 	}
 	if !externalID.MatchString(id) {
-		return nil, fmt.Errorf("pawl: external id %q: want 1 to 128 of A-Z a-z 0-9 . _ -", id)
+		return nil, fmt.Errorf("%w: external id %q: want 1 to 128 of A-Z a-z 0-9 . _ -", ErrInvalidInput, id)
 	}
 	if len(input) > sandbox.MaxPayload {
 		err := fmt.Errorf("%d bytes; a step takes at most %d", len(input), sandbox.MaxPayload)

@@ -38,9 +38,15 @@ type handler func(s *Step, input []byte) ([]byte, error)
 
 // Handle registers f as the step of that name, [a-z][a-z0-9_]{0,63}. It is
 // called from an init function; the name is the one in workflow.toml. The input
-// is read from JSON into In, the output written as JSON. An error ends the
-// attempt: see [Fail], [NotYet] and [CallError] for what happens then; an output
-// returned beside it is dropped.
+// is read from JSON into In, the output written as JSON. An output returned
+// beside an error is dropped.
+//
+// An error ends the attempt. [Fail] says that no other helps, [NotYet] that the
+// next one has to wait for something. After any other error there is a next
+// attempt, if workflow.toml allows one, only where it can come to something
+// else: where a call failed and will be made again (see [CallError]'s
+// Retryable). The rest of an attempt repeats exactly, so without such a call the
+// same error would come again, and the step fails at once, with attempts left.
 //
 // It panics if the name is not allowed or already taken: a module in which that
 // happens cannot be loaded at all.

@@ -26,11 +26,11 @@ func (c *runCommand) Run(ctx context.Context, g *Globals) (err error) {
 	if err != nil {
 		return err
 	}
-	if _, err := buildModules(ctx, g, c.Dir, c.Dir); err != nil {
+	tools, missing, err := g.tools(c.Dir) // before the build, which may take long
+	if err != nil {
 		return err
 	}
-	tools, missing, err := g.tools(c.Dir)
-	if err != nil {
+	if _, err := buildModules(ctx, g, c.Dir, c.Dir); err != nil {
 		return err
 	}
 	p := newProgress(g)
@@ -118,7 +118,10 @@ func position(text []byte, offset int64) (line, column int) {
 func (c *runCommand) refused(err, missing error) error {
 	p := *problemOf(otherwise(named(err, c.ID), "not_started", "see pawl run --help", statusUsage))
 	var incompatible *pawl.IncompatibleError
+	var input *pawl.InputError
 	switch {
+	case errors.Is(err, pawl.ErrInvalidInput) && !errors.As(err, &input):
+		p.Hint = "give another --id; nothing was stored"
 	case errors.Is(err, pawl.ErrIncompatible) && missing != nil:
 		p.Hint = message(missing)
 	case errors.As(err, &incompatible) && incompatible.Run == "":
