@@ -96,7 +96,7 @@ func (c *newCommand) clone(dir string) (string, error) {
 	if !isClone(clone) {
 		p := &problem{
 			Code: "no_clone", Message: "it is not known where Pawl's sources are: this program was not built in a clone that is still there",
-			Hint: "git clone https://" + modulePath + ", then pawl new " + c.Dir + " --pawl CLONE", Status: statusUsage,
+			Hint: "name the folder of your clone: pawl new " + c.Dir + " --pawl CLONE", Status: statusUsage,
 		}
 		if c.Pawl != "" {
 			p.Message = fmt.Sprintf("%s is no clone of Pawl: it has no go.mod of the module %s", c.Pawl, modulePath)
