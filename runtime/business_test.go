@@ -294,3 +294,56 @@ func (r *rival) Commit(b *kv.Batch) kv.Pending {
 	}
 	return r.Store.Commit(b)
 }
+
+// The receipt of one run does not land: another that waited for it is not in
+// trouble for that, and waits on until the first has found out.
+//
+// Seen red with the first run's error taken for the second's.
+func TestReceiptThatDoesNotLandIsNotTheNextRunsTrouble(t *testing.T) {
+	t.Parallel()
+	letGo := make(chan struct{})
+	var pay counter
+	b := setup(t, pay.tool("keyed", host.Contract{Effect: host.Keyed}, func(n int64, _ *host.Call) (any, error) {
+		if n == 1 {
+			<-letGo
+		}
+		return "paid", nil
+	}))
+	b.wrap = func(s kv.Store) kv.Store { return &losing{Store: s} }
+	b.reopen()
+	w := b.deploy(folder(t, "", `tools = ["keyed"]`))
+	first := b.start(w, "r1", `{"one":[`+keyedRefund+`]}`)
+	eventually(t, func() bool { return pay.sent.Load() == 1 })
+	second := b.start(w, "r2", `{"one":[`+keyedRefund+`]}`)
+	b.waits(second, "key")
+	close(letGo)
+	if _, err := first.Wait(t.Context(), 0); err == nil {
+		t.Error("the receipt landed")
+	}
+	b.waits(second, "key")
+	completed(t, b.resume("r1"))
+	completed(t, b.rest(second))
+	if pay.distinctKeys() != 1 {
+		t.Errorf("%d keys", pay.distinctKeys())
+	}
+}
+
+// losing is a store that does not take the first receipt under a business key.
+type losing struct {
+	kv.Store
+	lost atomic.Bool
+}
+
+func (l *losing) Commit(b *kv.Batch) kv.Pending {
+	takes := false
+	for _, r := range b.Requirements {
+		takes = takes || strings.HasPrefix(string(r.Key), "b/")
+	}
+	for _, c := range b.Changes {
+		if strings.HasPrefix(string(c.Key), "b/") && !takes && !l.lost.Swap(true) {
+			b.Require([]byte("b/none"), []byte("none"))
+			break
+		}
+	}
+	return l.Store.Commit(b)
+}
