@@ -70,7 +70,7 @@ func (a *attempt) pausedBy(l *leaving, grant string, w *host.WaitError) error {
 func (a *attempt) pausedUntil(l *leaving, grant string, due time.Time, how journal.Pause, message string) {
 	l.wait.Code, l.wait.Until, l.wait.Pause, l.wait.Waker = journal.WaitPaused, due.UnixMicro(), &how, wakerOperator
 	did, why := "refused the credentials", how.Why
-	if status, ok := strings.CutPrefix(why, "http_"); ok {
+	if status, ok := strings.CutPrefix(why, askedPrefix); ok {
 		why = "HTTP " + status
 	} else { // nobody may have been asked, such as for want of a secret
 		did, why = "has no credentials that work", cmp.Or(message, why)
@@ -93,10 +93,15 @@ func (a *attempt) pass(grant string, c *host.Call) error {
 
 // learn draws from what came of a call whether its tool's credentials work.
 func (a *attempt) learn(tool string, r *host.Receipt) {
-	if r == nil || r.Outcome != host.OutcomeApplied && r.Outcome != host.OutcomeRejected {
+	e := a.body.engine
+	switch {
+	case r == nil:
+		return
+	case r.Outcome == host.OutcomeApplied, r.Outcome == host.OutcomeRejected:
+	case !e.pauses.unasked(tool): // such as no connection, which says nothing of them
 		return
 	}
-	if e := a.body.engine; e.pauses.lift(tool) {
+	if e.pauses.lift(tool) {
 		e.awaken(func(w *journal.Wait) bool { return w.Code == journal.WaitPaused && w.Tool == tool })
 	}
 }

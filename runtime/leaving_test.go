@@ -231,3 +231,27 @@ func TestToolWithRefusedCredentialsIsPaused(t *testing.T) {
 		t.Errorf("sent %d and %d times", pay.sent.Load(), read.sent.Load())
 	}
 }
+
+// A secret that was missing is there again: that the call then meets something
+// else does not keep the tool paused for want of the secret.
+// Seen red with pauses that only what settles a call ends.
+func TestSecretThatIsThereAgainEndsThePause(t *testing.T) {
+	t.Parallel()
+	pay := &plain{id: "keyed", contract: host.Contract{Effect: host.Keyed, Tries: 1}}
+	pay.f = func(n int64, _ *host.Call) host.Answer {
+		switch n {
+		case 1:
+			return host.Answer{Outcome: host.OutcomeNotApplied, Code: "secret_missing", CredentialsRefused: true}
+		case 2:
+			return host.Answer{Outcome: host.OutcomeNotApplied, Code: "address_refused"}
+		}
+		return fine
+	}
+	b := setup(t, pay)
+	r := b.start(b.deploy(folder(t, "", "tools = [\"keyed\"]\nretry = { attempts = 2, backoff = \"1ms\" }")), "r1", `{"one":[{"call":"keyed"}]}`)
+	b.waits(r, "tool_paused")
+	completed(t, b.resume("r1"))
+	if pay.sent.Load() != 3 {
+		t.Errorf("sent %d times", pay.sent.Load())
+	}
+}

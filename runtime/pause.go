@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"strings"
 	"sync"
 	"time"
 
@@ -99,6 +100,18 @@ func (p *pauses) lift(tool string) bool {
 	_, was := p.tools[tool]
 	delete(p.tools, tool)
 	return was
+}
+
+// askedPrefix begins the codes of answers of a receiver.
+const askedPrefix = "http_"
+
+// unasked reports whether the tool is paused without its receiver having been
+// asked, such as for want of a secret: then any other answer ends that.
+func (p *pauses) unasked(tool string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	t := p.tools[tool]
+	return t != nil && !strings.HasPrefix(t.Why, askedPrefix)
 }
 
 // yield lets another run try what this one tried without learning anything.
