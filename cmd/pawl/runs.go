@@ -43,7 +43,7 @@ func (c *runsCommand) Run(ctx context.Context, g *Globals) (err error) {
 	}
 	if !g.exists() {
 		if !g.JSON {
-			fmt.Fprintf(g.stdout, "No runs yet: the data directory %s does not exist.\n", g.Data)
+			fmt.Fprintf(g.stdout, "No runs yet: the data directory %s has no store.\n", g.Data)
 		}
 		return nil
 	}

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/pawl-dev/pawl/kv"
@@ -41,16 +43,21 @@ func (g *Globals) open(ctx context.Context, opts pawl.Options) (*workplace, erro
 func (g *Globals) openExisting(ctx context.Context, opts pawl.Options) (*workplace, error) {
 	if !g.exists() {
 		return nil, &problem{
-			Code: "not_found", Message: fmt.Sprintf("there is no run yet: the data directory %s does not exist", g.Data),
+			Code: "not_found", Message: fmt.Sprintf("there is no run yet: the data directory %s has no store", g.Data),
 			Hint: "start one with pawl run DIR --input FILE, or name another directory with --data DIR or PAWL_DATA", Status: statusUsage,
 		}
 	}
 	return g.open(ctx, opts)
 }
 
+// exists reports whether the data directory has a store, or what is left of one.
 func (g *Globals) exists() bool {
-	_, err := os.Stat(g.Data)
-	return err == nil
+	for _, name := range []string{"STORE", "MANIFEST", "KEYREGISTRY"} {
+		if _, err := os.Stat(filepath.Join(g.Data, name)); !errors.Is(err, fs.ErrNotExist) {
+			return true
+		}
+	}
+	return false
 }
 
 // close closes the engine, which leaves every run resumable, and the store. A
