@@ -86,7 +86,7 @@ func TestToolThatBreaksOverARequest(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			timeout := 10 * time.Second
-			if row.is == host.ErrHanging {
+			if errors.Is(row.is, host.ErrHanging) {
 				timeout = time.Hour
 			}
 			synctest.Test(t, func(t *testing.T) {

@@ -122,8 +122,10 @@ func realTools(t *testing.T, addr, run string) steps.Tools {
 				return nil, err
 			}
 			if r.Status != abi.OK {
-				return nil, &steps.CallError{Status: r.Status, Code: r.Code, Message: r.Message,
-					Response: steps.Response{Status: r.Response.Status, JSON: r.Response.Type == abi.TypeJSON, Body: r.Response.Body}}
+				return nil, &steps.CallError{
+					Status: r.Status, Code: r.Code, Message: r.Message,
+					Response: steps.Response{Status: r.Response.Status, JSON: r.Response.Type == abi.TypeJSON, Body: r.Response.Body},
+				}
 			}
 			return json.RawMessage(r.Response.Body), nil
 		}
