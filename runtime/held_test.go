@@ -33,7 +33,10 @@ func TestHeldStore(t *testing.T) {
 	}
 	_, startErr := pawl.Start(t.Context(), w, "other", raw(`{"one":[]}`), nil)
 	_, deployErr := b.engine.Deploy(t.Context(), folder(t, "title = \"other\"", ""))
-	for what, err := range map[string]error{"start": startErr, "resume": b.find("r1").Resume(), "deploy": deployErr} {
+	for what, err := range map[string]error{
+		"start": startErr, "resume": b.find("r1").Resume(), "deploy": deployErr,
+		"upgrade": b.find("r1").Upgrade(t.Context(), w),
+	} {
 		var held *pawl.HeldError
 		if !errors.Is(err, pawl.ErrHeld) || !errors.As(err, &held) || held.Reason != store.held {
 			t.Errorf("%s: %v", what, err)
