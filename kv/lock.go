@@ -41,7 +41,7 @@ func lockDir(dir string) (*dirLock, error) {
 
 // release gives the lock back, the file first: afterwards it is another's.
 func (l *dirLock) release() error {
-	return errors.Join(os.Remove(pidFile(l.dir)), l.handle.Close())
+	return errors.Join(os.Remove(pidFile(l.dir)), unlock(l.handle), l.handle.Close())
 }
 
 func pidFile(dir string) string { return filepath.Join(dir, "LOCK") }

@@ -16,3 +16,8 @@ func tryLock(f *os.File) (bool, error) {
 	}
 	return err == nil, err
 }
+
+// unlock ends the lock. Closing the file alone does not while another
+// descriptor of it is open, and a process that is being started has one until
+// it has become its program.
+func unlock(f *os.File) error { return syscall.Flock(int(f.Fd()), syscall.LOCK_UN) }
