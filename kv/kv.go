@@ -98,6 +98,11 @@ type Health struct {
 	// Commits counts the batches that became durable since the store was
 	// opened, Syncs the physical commits that carried them.
 	Commits, Syncs uint64
+	// CommitRate and SyncRate are those of the last minute, each second.
+	CommitRate, SyncRate float64
+	// SyncMode says in a word how a durable commit reaches the disk, such as
+	// "fsync".
+	SyncMode string
 	// Size, Free and Reserve are bytes: on the disk, left there, and the least
 	// that must be left; 0 where they are not known.
 	Size, Free, Reserve int64

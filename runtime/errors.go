@@ -21,6 +21,9 @@ var (
 	// ErrAlreadyRunning is returned when a run is resumed that is under way; the
 	// error names the engine that has it.
 	ErrAlreadyRunning = errors.New("pawl: already running")
+	// ErrStale is returned for an act on a run that has changed since it was
+	// shown to whoever acts. Nothing was done.
+	ErrStale = errors.New("pawl: changed meanwhile")
 	// ErrClosed is returned by an engine that has been closed.
 	ErrClosed = errors.New("pawl: engine closed")
 )

@@ -25,6 +25,8 @@ type Health struct {
 	// States counts the open runs by what their records say: running stands for
 	// all with an open attempt, whoever executes it.
 	States map[RunState]int
+	// Paused is set while the recovery is held back; see [Options].
+	Paused bool
 	// Recovery is the last recovery: when the engine opened, or when its store
 	// was opened anew. Nil if there was none.
 	Recovery *Recovery

@@ -23,6 +23,10 @@ type Options struct {
 	// NoRecovery leaves the runs that an earlier process had open as they are,
 	// until they are resumed. Defaults to recovering them when the engine opens.
 	NoRecovery bool
+	// Paused holds the recovery back until [Engine.Recover] is called, so that
+	// people can look first. Runs that they start or resume go on meanwhile.
+	// Defaults to recovering when the engine opens.
+	Paused bool
 	// Workers bounds the runs that execute at once; runs that wait do not count.
 	// Defaults to 64.
 	Workers int

@@ -13,10 +13,15 @@ import (
 type Run struct {
 	engine *Engine
 	id     string
+	made   bool
 }
 
 // ID is the run's own id, a ULID.
 func (r *Run) ID() string { return r.id }
+
+// Created reports whether the [Start] that returned this handle began the run,
+// rather than finding one that was there.
+func (r *Run) Created() bool { return r.made }
 
 // Find returns the run that ref names: its id, its external id, or a prefix or
 // suffix of one of them that fits only one run; "@last" is the newest. It fails

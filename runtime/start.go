@@ -123,7 +123,7 @@ func (e *Engine) launch(ctx context.Context, start *journal.Start, input []byte,
 		return nil, err
 	}
 	e.schedule(b, starting)
-	return &Run{engine: e, id: b.id}, nil
+	return &Run{engine: e, id: b.id, made: true}, nil
 }
 
 // limits are the workflow's budgets, with the deadline made absolute.

@@ -36,6 +36,9 @@ var arrows = map[string]struct {
 	"runtime/crashtest":         {[]string{"runtime", "host", "kv"}, "it sees a run from outside, as an embedder does"},
 	"runtime/crashtest/fakes":   {[]string{"runtime/crashtest"}, "it speaks with the receivers and knows no engine"},
 
+	"web":       {[]string{"runtime", "host", "host/abi"}, "the panel and the API see an engine as an embedder does"},
+	"telemetry": {[]string{"runtime", "host", "host/abi"}, "it listens to an engine as any observer does"},
+
 	"cmd/...":      {[]string{"..."}, "the wiring"},
 	"examples/...": {[]string{"..."}, "programs of their own"},
 
