@@ -207,6 +207,7 @@ func (b *body) drive(stopping context.Context) {
 		b.err = b.why(err)
 		err = b.err
 		log.Error("run interrupted", keyError, err)
+		b.emit(Event{Kind: Interrupted, Call: -1, Code: CodeOf(err), Message: err.Error()})
 	}
 }
 

@@ -41,7 +41,7 @@ func (a *attempt) call(ctx context.Context, r *sandbox.Request) (*sandbox.Reply,
 		Hash: hash, Key: a.key(r, tool, id, hash, &known), SeeUnknown: r.Head.Unknown,
 	}
 	if known.past.Tries == 0 {
-		a.body.emit(Event{Kind: BeforeIntent, Call: index, Tool: r.Tool})
+		a.body.emit(Event{Kind: BeforeIntent, Call: index, Tool: r.Tool, Use: a.use(r.Tool), Key: c.Key})
 		if status, code, why := a.refuse(r, tool, c, hashErr); status != abi.OK {
 			return a.refused(r, c, status, code, why)
 		}
@@ -219,6 +219,17 @@ func (a *attempt) granted(name string) (host.Tool, string) {
 	return nil, name
 }
 
+// use is the operator's id of the tool that the step means by name; empty
+// without a grant.
+func (a *attempt) use(name string) string {
+	for _, g := range a.step.Tools {
+		if g.Name == name {
+			return g.Use
+		}
+	}
+	return ""
+}
+
 // key is the call's idempotency key. An open call has the one it was sent with.
 func (a *attempt) key(r *sandbox.Request, tool host.Tool, id string, hash host.Hash, known *knowledge) host.Key {
 	if known.past.Tries > 0 {
@@ -287,6 +298,6 @@ func (a *attempt) refused(r *sandbox.Request, c *host.Call, status abi.Status, c
 	if err != nil {
 		return nil, err
 	}
-	a.body.emit(Event{Kind: Refused, Call: c.Index, Tool: r.Tool, Status: status, Code: code, Message: why})
+	a.body.emit(Event{Kind: Refused, Call: c.Index, Tool: r.Tool, Use: a.use(r.Tool), Key: c.Key, Status: status, Code: code, Message: why})
 	return &sandbox.Reply{Status: status, At: at, Head: abi.ResultHead{Code: code, Message: why}}, nil
 }

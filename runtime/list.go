@@ -47,6 +47,10 @@ type Count struct {
 	State  RunState `json:"state"`
 	Reason string   `json:"reason,omitempty"` // its code
 	Runs   int      `json:"runs"`
+	// Oldest is since when the one of them has been so that has been so longest:
+	// when its last record was made. Zero for runs that execute or have ended, and
+	// where it is not known.
+	Oldest time.Time `json:"oldest,omitzero"`
 }
 
 // Page is a part of a list of runs.
@@ -76,6 +80,7 @@ func (e *Engine) List(q *Query) (*Page, error) {
 	}
 	var all []Summary
 	counts := map[Count]int{}
+	oldest := map[Count]time.Time{}
 	for c, err := range e.Runs() {
 		if err != nil {
 			all = append(all, Summary{Unreadable: err.Error()})
@@ -90,7 +95,11 @@ func (e *Engine) List(q *Query) (*Page, error) {
 			!strings.Contains(text, strings.ToLower(q.Text)) {
 			continue
 		}
-		counts[Count{State: c.State, Reason: reason}]++
+		count := Count{State: c.State, Reason: reason}
+		counts[count]++
+		if reason != "" && (oldest[count].IsZero() || c.Updated.Before(oldest[count])) {
+			oldest[count] = c.Updated
+		}
 		if q.State != "" && c.State != q.State || q.Reason != "" && reason != q.Reason {
 			continue
 		}
@@ -111,7 +120,7 @@ func (e *Engine) List(q *Query) (*Page, error) {
 	slices.SortStableFunc(all, func(a, b Summary) int { return rank(a) - rank(b) })
 	p := &Page{Items: []Summary{}, Counts: []Count{}}
 	for c, n := range counts {
-		c.Runs = n
+		c.Runs, c.Oldest = n, oldest[c] // from the key without them
 		p.Counts = append(p.Counts, c)
 	}
 	slices.SortFunc(p.Counts, func(a, b Count) int { return strings.Compare(string(a.State)+a.Reason, string(b.State)+b.Reason) })

@@ -37,6 +37,8 @@ const (
 	Parked        = journal.Parked
 	Waiting       = journal.Waiting
 	Stopped       = journal.Stopped
+	StepCompleted = journal.StepCompleted
 	Completed     = journal.Completed
+	Interrupted   = journal.Interrupted
 	Logged        = journal.Logged
 )

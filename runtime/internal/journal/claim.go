@@ -161,7 +161,7 @@ func (s *State) claim(r *Claim) error {
 // unclaimed one. Nothing is sent, and nothing is charged.
 func (r *Run) Claim(step, attempt, index int, of *Call) error {
 	e := Event{
-		Kind: Claimed, Step: r.stepName(step), Attempt: attempt, Call: index, Tool: of.Grant, Class: of.Class,
+		Kind: Claimed, Step: r.stepName(step), Attempt: attempt, Call: index, Tool: of.Grant, Use: of.Tool, Key: of.Key, Class: of.Class,
 		Outcome: host.Outcome(of.Receipt.Outcome), Code: of.Receipt.Code,
 	}
 	_, err := r.write(nil, []Event{e}, Record{Claim: &Claim{Step: step, Attempt: attempt, Call: index, Of: of.Seq}})

@@ -36,7 +36,9 @@ const (
 	Parked        EventKind = "parked"
 	Waiting       EventKind = "waiting" // durable: a call has left its memory to wait
 	Stopped       EventKind = "stopped" // left in good order, resumable
+	StepCompleted EventKind = "step_completed" // durable
 	Completed     EventKind = "completed"
+	Interrupted   EventKind = "interrupted" // left, and not in good order: what it did last may not be recorded
 	Logged        EventKind = "log"
 )
 
@@ -48,7 +50,9 @@ type Event struct {
 	Attempt int
 	Call    int    // index in the attempt, or -1
 	Tool    string // as the step calls it
+	Use     string // the operator's id of the tool; empty for a call without a grant
 	Class   host.Class
+	Key     host.Key
 	Try     int
 	Tries   int // how many tries the tool's contract allows
 	Outcome host.Outcome

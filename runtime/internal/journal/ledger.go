@@ -123,7 +123,7 @@ func (l *CallLedger) SentEvent() Event { return l.event(Sent) }
 func (l *CallLedger) event(kind EventKind) Event {
 	return Event{
 		Kind: kind, Step: l.run.state.Start.Steps[l.step], Attempt: l.call.Attempt, Call: l.call.Index,
-		Tool: l.grant, Class: l.contract.Effect, Try: l.call.Try, Tries: l.contract.Tries, Elapsed: time.Since(l.began),
+		Tool: l.grant, Use: l.call.Tool, Key: l.call.Key, Class: l.contract.Effect, Try: l.call.Try, Tries: l.contract.Tries, Elapsed: time.Since(l.began),
 	}
 }
 

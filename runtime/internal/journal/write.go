@@ -80,7 +80,9 @@ func (r *Run) complete(output []byte) (wait *barrier, last bool, err error) {
 	if err != nil {
 		return nil, false, err
 	}
-	durable := []Event{{Kind: CheckpointDurable, Step: s.Steps[step].Name, Attempt: s.Steps[step].Attempts, Call: -1}}
+	ended := Event{Kind: CheckpointDurable, Step: s.Steps[step].Name, Attempt: s.Steps[step].Attempts, Call: -1}
+	durable := []Event{ended, ended}
+	durable[1].Kind = StepCompleted
 	records := []Record{{Done: &Done{Step: step, Attempt: s.Steps[step].Attempts, Output: body}}}
 	with := new(kv.Batch)
 	if last = step+1 == len(s.Steps); last {
