@@ -24,6 +24,9 @@ type StartOptions struct {
 	KeyRoot string
 }
 
+// MaxInput is how many bytes of JSON the input of a run can have.
+const MaxInput = sandbox.MaxPayload
+
 var externalID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,128}$`)
 
 // Start begins a run of the workflow and executes it. The input is encoded as
