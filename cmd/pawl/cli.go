@@ -17,6 +17,7 @@ type cli struct {
 	Resume  resumeCommand  `cmd:"" help:"Go on with a run where it stands."`
 	Runs    runsCommand    `cmd:"" help:"List the runs, the newest first."`
 	Show    showCommand    `cmd:"" help:"Show how a run stands, and why it does not move."`
+	Serve   serveCommand   `cmd:"" help:"Serve the panel and the API, and go on with all runs, until told to stop."`
 	Version versionCommand `cmd:"" help:"Say which version this is, and which runs it can go on with."`
 	Demo    demoCommand    `cmd:"" help:"Kill the refund example at every boundary, resume it, and count what happened."`
 

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
 	"net/http"
 	"os"
 	"os/exec"
@@ -22,7 +23,7 @@ import (
 // commands are those of the scripts beside testscript's own.
 func commands() map[string]func(ts *testscript.TestScript, neg bool, args []string) {
 	s := &outside{running: map[*testscript.TestScript]*services{}}
-	return map[string]func(ts *testscript.TestScript, neg bool, args []string){
+	all := map[string]func(ts *testscript.TestScript, neg bool, args []string){
 		"refund":   func(ts *testscript.TestScript, _ bool, _ []string) { s.refund(ts) },
 		"services": func(ts *testscript.TestScript, _ bool, _ []string) { s.start(ts) },
 		"fault":    func(ts *testscript.TestScript, _ bool, args []string) { s.of(ts).fault(ts, args) },
@@ -36,6 +37,8 @@ func commands() map[string]func(ts *testscript.TestScript, neg bool, args []stri
 		"module":   module,
 		"nogo":     noGo,
 	}
+	maps.Copy(all, serverCommands())
+	return all
 }
 
 // outside is the world of each script.

@@ -58,7 +58,7 @@ func (f *fixture) build() {
 	}
 	f.env = []string{
 		"ROOT=" + root, "PAWL_CACHE=" + filepath.Join(f.dir, "cache"), "BUILT=" + filepath.Join(f.dir, "refund"),
-		"SERVICES_PROGRAM=" + filepath.Join(f.dir, "bin", "services"),
+		"SERVICES_PROGRAM=" + filepath.Join(f.dir, "bin", "services"), "PAWL_PROGRAM=" + filepath.Join(f.dir, "bin", "pawl"),
 	}
 	// The scripts have a home of their own; go keeps its caches.
 	for _, name := range []string{"GOCACHE", "GOMODCACHE", "GOFLAGS", "GOPROXY"} {

@@ -25,12 +25,18 @@ type workplace struct {
 // open opens the data directory, which is made if it is missing. No run is
 // recovered: a command moves only the run that it names.
 func (g *Globals) open(ctx context.Context, opts pawl.Options) (*workplace, error) {
+	opts.NoRecovery = true
+	return g.openStore(ctx, opts)
+}
+
+// openStore opens the data directory with an engine on it.
+func (g *Globals) openStore(ctx context.Context, opts pawl.Options) (*workplace, error) {
 	store, err := kv.Open(g.Data, nil)
 	if err != nil {
 		return nil, otherwise(fmt.Errorf("the data directory %s cannot be opened: %w", g.Data, err), "store_unavailable",
 			"look at the directory, or use another one with --data DIR or PAWL_DATA", statusUnavailable)
 	}
-	opts.NoRecovery, opts.CacheDir, opts.Grace = true, g.cacheDir(), grace
+	opts.CacheDir, opts.Grace = g.cacheDir(), grace
 	engine, err := pawl.Open(ctx, store, &opts)
 	if err != nil {
 		return nil, otherwise(errors.Join(err, store.Close()), "store_unavailable",

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"sync/atomic"
+
+	"github.com/pawl-dev/pawl/kv"
+	pawl "github.com/pawl-dev/pawl/runtime"
+	"github.com/pawl-dev/pawl/web"
+)
+
+// server is an engine that people and programs reach while it has the data
+// directory.
+type server struct {
+	*workplace
+	front       *front
+	panel       http.Handler
+	instruments *instruments
+	stopping    atomic.Bool
+}
+
+// openServer opens the data directory and goes on with its runs, unless opts
+// say otherwise.
+func openServer(ctx context.Context, g *Globals, f *front, opts pawl.Options) (s *server, err error) {
+	s = &server{front: f}
+	if s.instruments, err = newInstruments(f.logger); err != nil {
+		return nil, err
+	}
+	opts.Observer = s.instruments.observe
+	if s.workplace, err = g.openStore(ctx, opts); err != nil {
+		return nil, errors.Join(err, s.instruments.close())
+	}
+	if err = s.instruments.watch(s.Engine); err != nil {
+		s.close(&err)
+		return nil, err
+	}
+	name, _ := os.Hostname() // without one it is called as the request calls it
+	s.panel = web.Handler(s.Engine, &web.Options{Name: name, Logger: f.logger})
+	return s, nil
+}
+
+// begin lets requests in.
+func (s *server) begin() {
+	s.front.server.Store(s)
+	open := 0
+	if h := s.Health(); h.Recovery != nil {
+		open = h.Recovery.Open
+	}
+	s.front.logger.Info("serving", "url", s.url(), "pid", os.Getpid(), "open_runs", open)
+}
+
+func (s *server) url() string { return "http://" + s.front.addr.String() + "/" }
+
+// announce says on standard output where the server is.
+func (s *server) announce(g *Globals) error {
+	if g.JSON {
+		return g.printJSON(map[string]any{"url": s.url(), "listen": s.front.addr.String(), "data": g.Data, "pid": os.Getpid()})
+	}
+	_, err := fmt.Fprintf(g.stdout, "The panel is at %s\n", s.url())
+	return err
+}
+
+// unready says why the server should be given no work; empty if it may.
+func (s *server) unready() string {
+	if s.stopping.Load() {
+		return "the server is stopping"
+	}
+	if h := s.Health().Store; h.Condition != kv.Healthy {
+		return cmp.Or(h.Reason, "the store is not well")
+	}
+	return ""
+}
+
+// close stops in good order: nobody is told that the server can be given work,
+// streams end, calls in flight may finish, every run is left resumable. A
+// failure becomes the command's error.
+func (s *server) close(err *error) {
+	s.stopping.Store(true)
+	s.front.logger.Info("stopping", "grace", grace.String())
+	s.front.end()
+	s.workplace.close(err)
+	*err = errors.Join(*err, s.front.close(), s.instruments.close())
+	s.front.logger.Info("stopped")
+}
