@@ -112,14 +112,8 @@ func TestBodiesWithoutARunAreNoRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	commit(t, b.store.Commit(new(kv.Batch)))
-	n := 0
-	for c, err := range b.engine.Runs() {
-		if n++; err != nil || c.ExternalID != "r1" {
-			t.Errorf("%+v, %v", c, err)
-		}
-	}
-	if n != 1 {
-		t.Errorf("%d runs", n)
+	if runs := all(t, b.engine, pawl.Query{}); len(runs) != 1 || runs[0].ExternalID != "r1" {
+		t.Errorf("%+v", runs)
 	}
 }
 

@@ -50,9 +50,9 @@ func TestHeldStore(t *testing.T) {
 		t.Errorf("the ended run: state %s", c.State)
 	}
 	runs := 0
-	for _, err := range b.engine.Runs() {
-		if runs++; err != nil {
-			t.Error(err)
+	for _, r := range all(t, b.engine, pawl.Query{}) {
+		if runs++; r.Unreadable != "" {
+			t.Error(r.Unreadable)
 		}
 	}
 	h := b.engine.Health()

@@ -81,7 +81,11 @@ func (e *Engine) List(q *Query) (*Page, error) {
 	var all []Summary
 	counts := map[Count]int{}
 	oldest := map[Count]time.Time{}
-	for c, err := range e.Runs() {
+	for id, err := range e.book.Runs() {
+		if err != nil {
+			return nil, err
+		}
+		c, err := e.checkpoint(id)
 		if err != nil {
 			all = append(all, Summary{Unreadable: err.Error()})
 			continue

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
 	"time"
 )
 
@@ -41,22 +40,6 @@ func (e *Engine) Find(ref string) (*Run, error) {
 		return nil, err
 	}
 	return &Run{engine: e, id: id}, nil
-}
-
-// Runs yields the checkpoints of all runs, the newest first. A run that cannot
-// be read is yielded as its error, and the sequence goes on.
-func (e *Engine) Runs() iter.Seq2[*Checkpoint, error] {
-	return func(yield func(*Checkpoint, error) bool) {
-		for id, err := range e.book.Runs() {
-			var c *Checkpoint
-			if err == nil {
-				c, err = e.checkpoint(id)
-			}
-			if !yield(c, err) {
-				return
-			}
-		}
-	}
 }
 
 // Checkpoint reads how the run stands: what is durable, nothing else.
@@ -153,29 +136,4 @@ func Await[Out any](ctx context.Context, r *Run) (Out, error) {
 	}
 	err = json.Unmarshal(c.Output(), &out)
 	return out, err
-}
-
-// RunsBy yields the checkpoints of the runs whose label has the value, ended
-// ones too, the newest first. A run that cannot be read is yielded as its error,
-// and the sequence goes on.
-func (e *Engine) RunsBy(label, value string) iter.Seq2[*Checkpoint, error] {
-	const page = 64
-	return func(yield func(*Checkpoint, error) bool) {
-		for last := ""; ; {
-			ids, err := e.book.Labelled(label, value, last, page)
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			for _, id := range ids {
-				if !yield(e.checkpoint(id)) {
-					return
-				}
-			}
-			if len(ids) < page {
-				return
-			}
-			last = ids[len(ids)-1]
-		}
-	}
 }

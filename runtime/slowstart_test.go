@@ -55,15 +55,17 @@ func poisonMain(dir string) (err error) {
 			return err
 		}
 	}
-	for c, err := range engine.Runs() {
+	page, err := engine.List(&pawl.Query{Limit: 500})
+	if err != nil {
+		return err
+	}
+	for _, r := range page.Items {
+		run, err := engine.Find(r.Run)
 		if err != nil {
 			return err
 		}
-		run, err := engine.Find(c.Run)
+		c, err := run.Wait(context.Background(), time.Hour)
 		if err != nil {
-			return err
-		}
-		if c, err = run.Wait(context.Background(), time.Hour); err != nil {
 			return err
 		}
 		fmt.Printf("%s %s %d\n", c.ExternalID, c.State, c.Budgets.Recoveries.Used)

@@ -28,7 +28,7 @@ const (
 	completeDir  = "dir"
 )
 
-// mostRuns is how many runs are offered, the newest first.
+// mostRuns is how many runs are offered: those that come first in a list.
 const mostRuns = 50
 
 // completer finds what the last of the words may become.
@@ -157,7 +157,7 @@ func (c *completer) candidate(text, means, word string) {
 	}
 }
 
-// runs offers the newest runs. A store that another process has open is left
+// runs offers runs. A store that another process has open is left
 // alone, and nobody waits for it.
 func (c *completer) runs(word string) {
 	if !c.g.exists() {
@@ -169,13 +169,12 @@ func (c *completer) runs(word string) {
 	}
 	defer w.close(&err)
 	c.candidate("@last", "the newest run", word)
-	n := 0
-	for run, err := range w.Runs() {
-		if n++; n > mostRuns {
-			return
-		}
-		if err == nil {
-			c.candidate(run.ExternalID, fmt.Sprintf("%s  %s", painter(false).state(run.State), run.Title), word)
-		}
+	page, err := w.List(&pawl.Query{Limit: mostRuns})
+	if err != nil {
+		return
+	}
+	for i := range page.Items {
+		run := &page.Items[i]
+		c.candidate(run.ExternalID, fmt.Sprintf("%s  %s", painter(false).state(run.State), run.Title), word)
 	}
 }

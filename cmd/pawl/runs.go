@@ -18,20 +18,6 @@ type runsCommand struct {
 	State string `help:"Only the runs in this state: ${enum}." enum:"${states}" default:"all"`
 }
 
-// summary is one run in a list.
-type summary struct {
-	Run        string            `json:"run"`
-	ExternalID string            `json:"external_id"`
-	Title      string            `json:"title"`
-	Labels     map[string]string `json:"labels"`
-	Workflow   pawl.WorkflowID   `json:"workflow"`
-	State      pawl.RunState     `json:"state"`
-	Reasons    []pawl.Reason     `json:"reasons"`
-	ResumeFrom string            `json:"resume_from,omitempty"`
-	Started    time.Time         `json:"started"`
-	Updated    time.Time         `json:"updated"`
-}
-
 // Run is the command.
 func (c *runsCommand) Run(ctx context.Context, g *Globals) (err error) {
 	label, value, named := strings.Cut(c.Label, "=")
@@ -52,13 +38,11 @@ func (c *runsCommand) Run(ctx context.Context, g *Globals) (err error) {
 		return err
 	}
 	defer w.close(&err)
-	runs := w.Runs()
-	if named {
-		runs = w.RunsBy(label, value)
-	}
+	q := pawl.Query{Label: label, Value: value}
 	if c.State != anyState {
-		runs = inState(runs, pawl.RunState(c.State))
+		q.State = pawl.RunState(c.State)
 	}
+	runs := listed(w.Engine, q)
 	if g.JSON {
 		return g.listJSON(runs)
 	}
@@ -72,15 +56,43 @@ func (c *runsCommand) Run(ctx context.Context, g *Globals) (err error) {
 	return g.list(runs, none)
 }
 
-// inState keeps the runs in a state. One that cannot be read may be in it.
-func inState(runs iter.Seq2[*pawl.Checkpoint, error], state pawl.RunState) iter.Seq2[*pawl.Checkpoint, error] {
-	return func(yield func(*pawl.Checkpoint, error) bool) {
-		for c, err := range runs {
-			if (err != nil || c.State == state) && !yield(c, err) {
+// listed yields the runs that q selects, page by page.
+func listed(engine *pawl.Engine, q pawl.Query) iter.Seq2[*pawl.Summary, error] {
+	return func(yield func(*pawl.Summary, error) bool) {
+		for {
+			page, err := engine.List(&q)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			for i := range page.Items {
+				if !yield(&page.Items[i], nil) {
+					return
+				}
+			}
+			if q.After = page.Next; q.After == "" {
 				return
 			}
 		}
 	}
+}
+
+// unread gathers the runs that cannot be read: they do not keep the others from
+// being listed.
+type unread []string
+
+func (u *unread) add(r *pawl.Summary) bool {
+	if r.Unreadable != "" {
+		*u = append(*u, r.Unreadable)
+	}
+	return r.Unreadable != ""
+}
+
+func (u unread) err() error {
+	if len(u) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%w: %s", pawl.ErrUndecodable, strings.Join(u, "\n"))
 }
 
 // anyState is the value of --state that keeps all runs.
@@ -98,52 +110,49 @@ func states() string {
 	return strings.Join(names, ",")
 }
 
-// listJSON writes one line a run. A run that cannot be read does not keep the
-// others from being listed.
-func (g *Globals) listJSON(runs iter.Seq2[*pawl.Checkpoint, error]) error {
-	var unreadable error
-	for c, err := range runs {
-		if err != nil {
-			unreadable = errors.Join(unreadable, err)
-			continue
-		}
-		err := g.printJSON(summary{
-			Run: c.Run, ExternalID: c.ExternalID, Title: c.Title, Labels: c.Labels, Workflow: c.Workflow, State: c.State,
-			Reasons: c.Reasons, ResumeFrom: c.ResumeFrom, Started: c.Started, Updated: c.Updated,
-		})
+// listJSON writes one line a run.
+func (g *Globals) listJSON(runs iter.Seq2[*pawl.Summary, error]) error {
+	var bad unread
+	for r, err := range runs {
 		if err != nil {
 			return err
 		}
+		bad.add(r)
+		if err := g.printJSON(r); err != nil {
+			return err
+		}
 	}
-	return unreadable
+	return bad.err()
 }
 
-func (g *Globals) list(runs iter.Seq2[*pawl.Checkpoint, error], none string) error {
+func (g *Globals) list(runs iter.Seq2[*pawl.Summary, error], none string) error {
 	var text bytes.Buffer
 	table := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
-	var unreadable error
+	var bad unread
 	listed := 0
-	for c, err := range runs {
+	for r, err := range runs {
 		if err != nil {
-			unreadable = errors.Join(unreadable, err)
+			return err
+		}
+		if bad.add(r) {
 			continue
 		}
 		if listed++; listed == 1 {
 			fmt.Fprintln(table, "RUN\tTITLE\tWORKFLOW\tSTATE\tAGE\tWHY")
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s %s\t%s\t%s\t%s\n", c.ExternalID, plain(c.Title), c.Workflow.Name, c.Workflow.Version,
-			painter(false).state(c.State), age(c.Started), why(c))
+		fmt.Fprintf(table, "%s\t%s\t%s %s\t%s\t%s\t%s\n", r.ExternalID, plain(r.Title), r.Workflow.Name, r.Workflow.Version,
+			painter(false).state(r.State), age(r.Started), why(r))
 	}
-	if listed == 0 && unreadable == nil {
+	if listed == 0 && len(bad) == 0 {
 		fmt.Fprintln(g.stdout, none)
 	}
 	_ = table.Flush() // into memory
 	_, err := g.stdout.Write(trimmed(text.Bytes()))
-	return errors.Join(err, unreadable)
+	return errors.Join(err, bad.err())
 }
 
 // why is the first reason, shortened.
-func why(c *pawl.Checkpoint) string {
+func why(c *pawl.Summary) string {
 	if len(c.Reasons) == 0 {
 		return ""
 	}
