@@ -39,10 +39,12 @@ type Store interface {
 	// leases of an exclusive store live in memory and end with the process.
 	Lease(ctx context.Context, name []byte, owner string, ttl time.Duration) (Lease, error)
 
-	// Watch returns a channel that gets a value after a durable batch has
-	// changed a key that begins with prefix. Changes that nobody has received
-	// yet are one value. stop ends it; it may be called more than once.
-	Watch(prefix []byte) (changed <-chan struct{}, stop func())
+	// Watch sends a value to changed after a durable batch has changed a key
+	// that begins with prefix. It waits for nobody: make the channel with room
+	// for one value, which then stands for all changes since it was received
+	// last. One channel may watch several prefixes, and others may send to it.
+	// stop ends it; it may be called more than once.
+	Watch(prefix []byte, changed chan<- struct{}) (stop func())
 
 	// Health says how the store is. It never waits for a commit.
 	Health() Health

@@ -55,8 +55,8 @@ func loseAcknowledgements(t *testing.T, made bool) {
 		}
 		return nil
 	})
-	watched, stop := s.Watch([]byte("lost"))
-	defer stop()
+	watched := make(chan struct{}, 1)
+	defer s.Watch([]byte("lost"), watched)()
 	held, err := s.Lease(t.Context(), []byte("run"), "me", time.Hour)
 	if err != nil {
 		t.Fatal(err)
@@ -235,11 +235,10 @@ func TestWatchersAreToldAfterTheSync(t *testing.T) {
 	t.Parallel()
 	s, x := openWithSeam(t, t.TempDir())
 	defer s.Close()
-	mine, stop := s.Watch([]byte("a/"))
-	other, stopOther := s.Watch([]byte("b/"))
-	all, stopAll := s.Watch(nil)
-	defer stopAll()
-	defer stopOther()
+	mine, other, all := make(chan struct{}, 1), make(chan struct{}, 1), make(chan struct{}, 1)
+	stop := s.Watch([]byte("a/"), mine)
+	defer s.Watch([]byte("b/"), other)()
+	defer s.Watch(nil, all)()
 	told := func(c <-chan struct{}) bool {
 		select {
 		case <-c:

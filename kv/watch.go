@@ -8,39 +8,41 @@ import "sync"
 type watchers struct {
 	// mu guards what follows.
 	mu      sync.Mutex
-	waiting map[string]map[chan struct{}]bool // by prefix
-	lengths map[int]int                       // how many prefixes in waiting have a length
+	waiting map[string]map[*watch]bool // by prefix
+	lengths map[int]int                // how many prefixes in waiting have a length
 }
+
+// watch is one who is told.
+type watch struct{ changed chan<- struct{} }
 
 func newWatchers() *watchers {
-	return &watchers{waiting: map[string]map[chan struct{}]bool{}, lengths: map[int]int{}}
+	return &watchers{waiting: map[string]map[*watch]bool{}, lengths: map[int]int{}}
 }
 
-// Watch implements [Store]. The channel is never closed.
-func (s *badgerStore) Watch(prefix []byte) (<-chan struct{}, func()) {
-	changed := make(chan struct{}, 1)
-	at := string(prefix)
-	s.watchers.add(at, changed)
-	return changed, func() { s.watchers.remove(at, changed) }
+// Watch implements [Store].
+func (s *badgerStore) Watch(prefix []byte, changed chan<- struct{}) (stop func()) {
+	at, w := string(prefix), &watch{changed}
+	s.watchers.add(at, w)
+	return func() { s.watchers.remove(at, w) }
 }
 
-func (w *watchers) add(prefix string, changed chan struct{}) {
+func (w *watchers) add(prefix string, one *watch) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.waiting[prefix] == nil {
-		w.waiting[prefix] = map[chan struct{}]bool{}
+		w.waiting[prefix] = map[*watch]bool{}
 		w.lengths[len(prefix)]++
 	}
-	w.waiting[prefix][changed] = true
+	w.waiting[prefix][one] = true
 }
 
-func (w *watchers) remove(prefix string, changed chan struct{}) {
+func (w *watchers) remove(prefix string, one *watch) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if !w.waiting[prefix][changed] {
+	if !w.waiting[prefix][one] {
 		return
 	}
-	if delete(w.waiting[prefix], changed); len(w.waiting[prefix]) > 0 {
+	if delete(w.waiting[prefix], one); len(w.waiting[prefix]) > 0 {
 		return
 	}
 	delete(w.waiting, prefix)
@@ -78,15 +80,15 @@ func (w *watchers) tellLocked(key []byte) {
 func (w *watchers) tellAll() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for _, channels := range w.waiting {
-		wake(channels)
+	for _, all := range w.waiting {
+		wake(all)
 	}
 }
 
-func wake(channels map[chan struct{}]bool) {
-	for changed := range channels {
+func wake(all map[*watch]bool) {
+	for one := range all {
 		select {
-		case changed <- struct{}{}:
+		case one.changed <- struct{}{}:
 		default: // a value that nobody has received yet stands for this one too
 		}
 	}

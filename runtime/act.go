@@ -1,6 +1,13 @@
 package runtime
 
-import "context"
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+
+	"github.com/pawl-dev/pawl/kv"
+)
 
 // Principal is who acts on a run, as whoever checked that says.
 type Principal struct {
@@ -22,27 +29,46 @@ type Resume struct {
 
 func (Resume) act() string { return "resume" }
 
-// Act does what a person asks for, once: of several who were shown the same,
-// one acts and the others get [ErrStale] or [ErrAlreadyRunning]. It returns
-// when the act is under way, and fails as [Run.Resume] does. ctx bounds waiting
-// for that alone.
+// Act does what a person asks for, once: of several who were shown the same, in
+// whatever engines on the store, one acts and the others get [ErrStale] or
+// [ErrAlreadyRunning]. It returns when the act is under way, and fails as
+// [Run.Resume] does; an act that is none of this package's fails with
+// [ErrInvalidInput]. Nothing is done for a ctx that has ended.
 func (r *Run) Act(ctx context.Context, who Principal, act Act) error {
-	// TODO: thin; checks Seen and resumes, not yet atomically.
-	if err := ctx.Err(); err != nil {
+	if err := context.Cause(ctx); err != nil {
 		return err
 	}
+	var err error
 	switch a := act.(type) {
 	case Resume:
-		if a.Seen != "" {
-			c, err := r.Checkpoint()
-			if err != nil {
-				return err
-			}
-			if len(c.Actions) == 0 || c.Actions[0].Seen != a.Seen {
-				return ErrStale
-			}
-		}
-		return r.Resume()
+		err = r.resume(a.Seen)
+	default:
+		err = fmt.Errorf("%w: no act: %T; use one of this package, as a value", ErrInvalidInput, act)
 	}
-	return nil
+	if err == nil {
+		r.engine.opts.Logger.Info("act", keyRun, r.id, keyAction, act.act(), keyPrincipal, who.Name)
+	}
+	return err
+}
+
+// seenOf is a digest of what a run's records say, and so of what a person who
+// looks at it is shown.
+func seenOf(run string, head kv.Head) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s %d %x", run, head.Seq, head.Hash))
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+// seen is what people are shown of the body's run once all its records are
+// durable.
+func (b *body) seen() string { return seenOf(b.id, b.run.Head()) }
+
+// fresh says that the run is not any more what the person who asked for the body
+// was shown. It is asked under the run's lease, before anything is begun.
+func (b *body) fresh() error { return unchanged(b.id, b.shown, b.seen()) }
+
+func unchanged(run, shown, is string) error {
+	if shown == "" || shown == is {
+		return nil
+	}
+	return fmt.Errorf("%w: run %s is not as it was shown; look at it again, then decide", ErrStale, run)
 }

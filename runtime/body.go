@@ -25,6 +25,9 @@ type body struct {
 	// spared says that this process left the attempt in good order and could
 	// not record that.
 	spared bool
+	// shown is what the person who asked for this body was shown; empty for
+	// nothing. What is not that any more is left as it is.
+	shown string
 	// orderly says that the attempt, which is charged, is left in good order:
 	// control came back from the guest, if it ever had it.
 	orderly atomic.Bool
@@ -44,6 +47,8 @@ type body struct {
 	lease kv.Lease
 	timer *time.Timer
 	waits *journal.Wait // what it sleeps for, if a call waits
+	// sleeps is what people who look are shown of the run while it sleeps.
+	sleeps string
 	// hung is the key of the send that it waits for, if it waits for one of this
 	// process.
 	hung host.Key
@@ -67,6 +72,7 @@ func newBody(e *Engine, now *era, id string) *body {
 func (b *body) announce() {
 	close(b.changed)
 	b.changed = make(chan struct{})
+	b.engine.watchers.tell(b.id)
 }
 
 func (b *body) close() {
@@ -95,6 +101,9 @@ func (b *body) take() (err error) {
 // open takes the run over, if it can go on.
 func (b *body) open(why entering) (err error) {
 	if err := b.take(); err != nil {
+		return err
+	}
+	if err := b.fresh(); err != nil {
 		return err
 	}
 	var s journal.State
@@ -226,10 +235,14 @@ func (b *body) takeOver(ctx context.Context) error {
 	entry := b.entry
 	err := b.begin(ctx)
 	for n := 0; entry && errors.Is(err, kv.ErrRequirement) && n < often; n++ {
-		if err = b.run.Reload(); err == nil {
-			b.reentry()
-			err = b.begin(ctx)
+		if err = b.run.Reload(); err != nil {
+			return err
 		}
+		if err = b.fresh(); err != nil {
+			return err
+		}
+		b.reentry()
+		err = b.begin(ctx)
 	}
 	return err
 }

@@ -1,9 +1,7 @@
 package runtime
 
 import (
-	"crypto/sha256"
 	"encoding/base64"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -324,22 +322,20 @@ func (d *document) again(st *journal.Step, attempt int) string {
 	return say
 }
 
-// offer adds the action resume.
+// offer adds the action resume. A run that rests by its records is offered only
+// when its body has let go: before, nobody could act.
 func (d *document) offer(c *Checkpoint, does string) {
+	if d.live {
+		return
+	}
 	done := "no completed step runs again"
 	if len(c.CompletedSteps) > 0 {
 		done = fmt.Sprintf("%v: completed, do not run again", c.CompletedSteps)
 	}
 	c.Actions = append(c.Actions, Action{
 		Action: "resume", Roles: []string{"operator"}, Does: does,
-		DoesNot: done + "; no effect that is known to have happened is repeated", Seen: d.seen(),
+		DoesNot: done + "; no effect that is known to have happened is repeated", Seen: seenOf(d.snapshot.Start.Run, d.snapshot.Head()),
 	})
-}
-
-// seen is a digest of what the document shows.
-func (d *document) seen() string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s %d", d.snapshot.Start.Run, d.snapshot.Seq))
-	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
 // incompatible overrides the state of a run that this program cannot go on

@@ -32,6 +32,7 @@ type Engine struct {
 	shut       context.CancelFunc
 	background sync.WaitGroup
 	failed     chan struct{} // the store has failed: wakes the mender
+	letting    chan struct{} // capacity 1: whoever fills it lets the recovery go
 
 	once     sync.Once
 	closeErr error
@@ -48,6 +49,8 @@ type Engine struct {
 	held      error                  // why nothing is executed, if the store is held
 	outage    *outage                // while the store cannot be written
 	report    *Recovery              // of the last recovery
+	paused    bool                   // the recovery is held back
+	watchers  watchers
 }
 
 // Open opens an engine on the store, which stays the caller's: close it after
@@ -70,9 +73,9 @@ func Open(ctx context.Context, store kv.Store, opts *Options) (*Engine, error) {
 	}
 	e := &Engine{
 		opts: o, store: store, book: book, sandbox: box, slots: make(chan struct{}, o.Workers), id: ownerName(),
-		failed: make(chan struct{}, 1), era: newEra(), arrived: make(chan struct{}),
+		failed: make(chan struct{}, 1), letting: make(chan struct{}, 1), era: newEra(), arrived: make(chan struct{}),
 		live: map[string]*body{}, expected: map[string]expectation{}, troubles: map[string]error{},
-		workflows: map[string]*Workflow{}, held: heldBy(store),
+		workflows: map[string]*Workflow{}, held: heldBy(store), watchers: watchers{},
 	}
 	e.closing, e.shut = context.WithCancel(context.Background())
 	e.background.Go(e.keep)
@@ -106,9 +109,11 @@ func (e *Engine) close() error {
 
 // Logging keys.
 const (
-	keyRun   = "run"
-	keyState = "state"
-	keyError = "error"
+	keyRun       = "run"
+	keyState     = "state"
+	keyError     = "error"
+	keyAction    = "action"
+	keyPrincipal = "principal"
 )
 
 // entering says why a run is entered.
@@ -122,20 +127,22 @@ const (
 
 // admit registers a body for the run; nobody else executes it in this process
 // then. The caller counts the body in its era until it is scheduled or has
-// left. Without a body and an error, a sleeping one was woken.
-func (e *Engine) admit(id string, why entering) (*body, error) {
+// left. Without a body and an error, a sleeping one was woken. seen is what the
+// person who asks was shown; empty for nothing.
+func (e *Engine) admit(id string, why entering, seen string) (*body, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if err := e.executes(); err != nil {
 		return nil, err
 	}
 	if b, ok := e.live[id]; ok {
-		return nil, e.hurry(b, why)
+		return nil, e.hurry(b, why, seen)
 	}
 	b := newBody(e, e.era, id)
-	b.spared, b.asked = e.expected[id].spared, why == resuming
+	b.spared, b.asked, b.shown = e.expected[id].spared, why == resuming, seen
 	e.live[id] = b
 	e.arrive(id)
+	e.watchers.tell(id)
 	b.era.bodies.Add(1)
 	delete(e.troubles, id)
 	return b, nil
@@ -152,9 +159,10 @@ func (e *Engine) executes() error {
 	return e.held
 }
 
-// enter takes a run that nobody executes and executes it, if it can go on.
-func (e *Engine) enter(id string, why entering) error {
-	b, err := e.admit(id, why)
+// enter takes a run that nobody executes and executes it, if it can go on and is
+// as who asks was shown it.
+func (e *Engine) enter(id string, why entering, seen string) error {
+	b, err := e.admit(id, why, seen)
 	if b == nil {
 		return err
 	}
@@ -174,7 +182,12 @@ func (e *Engine) enter(id string, why entering) error {
 }
 
 // hurry begins the attempt that a sleeping body waits for. The caller holds mu.
-func (e *Engine) hurry(b *body, why entering) error {
+func (e *Engine) hurry(b *body, why entering, seen string) error {
+	if why == resuming && b.timer != nil {
+		if err := unchanged(b.id, seen, b.sleeps); err != nil {
+			return err
+		}
+	}
 	if why == resuming && b.timer != nil && b.timer.Stop() {
 		b.asked = true
 		e.wake(b)
@@ -187,9 +200,9 @@ func (e *Engine) hurry(b *body, why entering) error {
 // starts too: its attempt is begun, and only it can record that it was left in
 // good order. The caller is counted in the era's bodies.
 func (e *Engine) schedule(b *body, why entering) {
-	due, waits, deadline := b.due(), b.waiting(), b.deadlineOf()
+	due, waits, deadline, seen := b.due(), b.waiting(), b.deadlineOf(), b.seen()
 	e.mu.Lock()
-	b.waits, b.deadline = waits, deadline
+	b.waits, b.deadline, b.sleeps = waits, deadline, seen
 	ended := e.closed || b.era != e.era || e.outage != nil
 	switch {
 	case due.IsZero() || why == resuming:
@@ -288,5 +301,6 @@ func (e *Engine) leave(b *body) {
 			e.troubles[b.id] = b.err
 		}
 		b.close()
+		e.watchers.tell(b.id)
 	}
 }

@@ -9,27 +9,30 @@ import (
 	"github.com/pawl-dev/pawl/runtime/internal/journal"
 )
 
-// Health is how an engine and its store are at a moment.
+// Health is how an engine and its store are at a moment. Its JSON form is public.
 type Health struct {
 	// Store is the store's condition, with a sentence if it is not well. While
 	// it cannot be written all runs are interrupted; the engine opens it anew by
 	// itself and goes on with them.
-	Store kv.Health
+	Store kv.Health `json:"store"`
 	// Since is when the engine stopped executing for the store's sake; zero
 	// while it executes.
-	Since time.Time
+	Since time.Time `json:"since,omitzero"`
 	// Open counts the runs that are not ended. Live counts those that this
 	// engine executes, Waiting those of its runs that wait for a timer, Expected
 	// those that it will enter by itself.
-	Open, Live, Waiting, Expected int
+	Open     int `json:"open"`
+	Live     int `json:"live"`
+	Waiting  int `json:"waiting"`
+	Expected int `json:"expected"`
 	// States counts the open runs by what their records say: running stands for
 	// all with an open attempt, whoever executes it.
-	States map[RunState]int
+	States map[RunState]int `json:"states"`
 	// Paused is set while the recovery is held back; see [Options].
-	Paused bool
+	Paused bool `json:"paused"`
 	// Recovery is the last recovery: when the engine opened, or when its store
 	// was opened anew. Nil if there was none.
-	Recovery *Recovery
+	Recovery *Recovery `json:"recovery,omitempty"`
 }
 
 // Health says how the engine and its store are. It never waits for a commit;
@@ -56,7 +59,7 @@ func (e *Engine) Health() Health {
 			h.Live++
 		}
 	}
-	h.Expected = len(e.expected)
+	h.Expected, h.Paused = len(e.expected), e.paused
 	if e.report != nil {
 		report := *e.report
 		h.Recovery = &report

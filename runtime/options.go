@@ -24,7 +24,8 @@ type Options struct {
 	// until they are resumed. Defaults to recovering them when the engine opens.
 	NoRecovery bool
 	// Paused holds the recovery back until [Engine.Recover] is called, so that
-	// people can look first. Runs that they start or resume go on meanwhile.
+	// people can look first. Runs that they start or resume go on meanwhile, also
+	// after an outage of the store. It says nothing where NoRecovery is set.
 	// Defaults to recovering when the engine opens.
 	Paused bool
 	// Workers bounds the runs that execute at once; runs that wait do not count.

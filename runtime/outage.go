@@ -45,7 +45,7 @@ func (e *Engine) ail(cause error) {
 	if e.closed || e.outage != nil {
 		return
 	}
-	e.outage = &outage{since: time.Now(), err: unavailable(cause)}
+	e.outage = &outage{since: time.Now().UTC(), err: unavailable(cause)}
 	if !e.opts.NoRecovery {
 		for id := range e.live {
 			e.expected[id] = expectation{}
@@ -53,6 +53,7 @@ func (e *Engine) ail(cause error) {
 	}
 	e.opts.Logger.Error("store unavailable: runs are interrupted", keyError, cause)
 	e.era.stop()
+	e.watchers.tellAll()
 	e.failed <- struct{}{} // room for one, and an outage ends before the next
 }
 
@@ -62,6 +63,7 @@ func (e *Engine) arrive(id string) {
 		delete(e.expected, id)
 		close(e.arrived)
 		e.arrived = make(chan struct{})
+		e.watchers.tell(id)
 	}
 }
 
@@ -149,6 +151,7 @@ func (e *Engine) resurrect() {
 	}
 	e.outage, e.era, e.held = nil, newEra(), heldBy(e.store)
 	held, ids := e.held, slices.Sorted(maps.Keys(e.expected))
+	e.watchers.tellAll()
 	e.mu.Unlock()
 	switch {
 	case storeFailed(err):

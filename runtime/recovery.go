@@ -11,25 +11,32 @@ import (
 )
 
 // Recovery tells what became of the runs that were open when an engine opened,
-// or when its store was opened anew.
+// when its recovery was let go, or when its store was opened anew. Its JSON form
+// is public.
 type Recovery struct {
-	At time.Time
+	At time.Time `json:"at"`
 	// Stops counts the engines on this store that ended without a word within
 	// the last hour, as far as that was noticed.
-	Stops int
-	// Open is how many runs there were. Each is counted in one of the fields
-	// below, once it was its turn.
-	Open int
+	Stops int `json:"stops"`
+	// Open is how many runs there were, but for those that people had gone on
+	// with before it was let go. Each is counted in one of the fields below, once
+	// it was its turn.
+	Open int `json:"open"`
 	// WentOn are executed again. Waiting wait for a timer.
-	WentOn, Waiting int
+	WentOn  int `json:"went_on"`
+	Waiting int `json:"waiting"`
 	// NeedPerson wait for a decision, Failed hold after a failure.
-	NeedPerson, Failed int
+	NeedPerson int `json:"need_person"`
+	Failed     int `json:"failed"`
 	// Incompatible cannot go on with this program. Held are those of a held
 	// store. Elsewhere are executed by another engine. Unreadable could not be
 	// read, or their records could not be understood.
-	Incompatible, Held, Elsewhere, Unreadable int
+	Incompatible int `json:"incompatible"`
+	Held         int `json:"held"`
+	Elsewhere    int `json:"elsewhere"`
+	Unreadable   int `json:"unreadable"`
 	// Queued are suspected to have ended the process: they are entered slowly.
-	Queued int
+	Queued int `json:"queued"`
 }
 
 // recover goes on with every run that is not ended. A run that cannot go on
@@ -40,10 +47,14 @@ func (e *Engine) recover(ctx context.Context) error {
 		return err
 	}
 	if _, held := e.whyHeld(); held {
-		e.reported(&Recovery{At: time.Now(), Open: len(ids), Held: len(ids)})
+		e.reported(&Recovery{At: time.Now().UTC(), Open: len(ids), Held: len(ids)})
 		return nil
 	}
 	if e.opts.NoRecovery {
+		return nil
+	}
+	if e.opts.Paused {
+		e.hold(true)
 		return nil
 	}
 	if len(ids) > 0 {
@@ -71,10 +82,11 @@ func (e *Engine) count(f func(*Recovery)) {
 // that may have caused them slowly.
 func (e *Engine) goOn(ctx context.Context, ids []string) error {
 	slowly := e.life.unclean() >= 2
-	e.reported(&Recovery{At: time.Now(), Open: len(ids), Stops: e.life.unclean()})
+	e.reported(&Recovery{At: time.Now().UTC(), Open: len(ids), Stops: e.life.unclean()})
 	var suspects []suspect
 	for n, id := range ids {
-		if err := ctx.Err(); err != nil {
+		if err := context.Cause(ctx); err != nil {
+			e.unexpect(suspects)
 			return err
 		}
 		if e.rests(id) {
@@ -127,6 +139,16 @@ func (e *Engine) expect(id string) {
 	defer e.mu.Unlock()
 	if _, known := e.expected[id]; !known {
 		e.expected[id] = expectation{}
+		e.watchers.tell(id)
+	}
+}
+
+// unexpect gives up on suspects that are not entered now.
+func (e *Engine) unexpect(suspects []suspect) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, s := range suspects {
+		e.arrive(s.id)
 	}
 }
 
@@ -136,10 +158,11 @@ func (e *Engine) reenter(id string) (*body, error) {
 	e.mu.Lock()
 	was := e.expected[id]
 	e.mu.Unlock()
-	err := e.enter(id, recovering)
+	err := e.enter(id, recovering, "")
 	if storeFailed(err) { // the mender comes back to it
 		e.mu.Lock()
 		e.expected[id] = was
+		e.watchers.tell(id)
 		e.mu.Unlock()
 		return nil, err
 	}
@@ -150,6 +173,9 @@ func (e *Engine) reenter(id string) (*body, error) {
 	defer e.mu.Unlock()
 	b := e.live[id] // nil if it has nowhere to go, or has left already
 	e.arrive(id)    // if it was not admitted it is expected no more
+	if b != nil {
+		err = nil // else a person was faster
+	}
 	switch {
 	case errors.Is(err, ErrIncompatible):
 		e.report.Incompatible++
@@ -213,11 +239,4 @@ func (e *Engine) startSlowly(now *era, suspects []suspect) {
 			}
 		}
 	}
-}
-
-// Recover lets the recovery go that [Options].Paused held back; a further one
-// changes nothing. ctx bounds entering the runs only.
-func (e *Engine) Recover(ctx context.Context) error {
-	// TODO: Paused is not looked at yet.
-	return ctx.Err()
 }

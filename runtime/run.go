@@ -56,8 +56,11 @@ func (r *Run) Checkpoint() (*Checkpoint, error) { return r.engine.checkpoint(r.i
 // While the store cannot be used it fails with [ErrUnavailable], on a held one
 // with [ErrHeld], and while another engine has the run with
 // [ErrAlreadyRunning], which names it.
-func (r *Run) Resume() error {
-	err := r.engine.enter(r.id, resuming)
+func (r *Run) Resume() error { return r.resume("") }
+
+// resume goes on with a run that is as who asks was shown it.
+func (r *Run) resume(seen string) error {
+	err := r.engine.enter(r.id, resuming, seen)
 	if storeFailed(err) {
 		r.engine.ail(err)
 	}

@@ -87,7 +87,7 @@ func (e *Engine) begin(ctx context.Context, w *Workflow, id string, input []byte
 // launch begins the run, or finds the one that has its external id. The body
 // is there before the run is: whoever finds the run finds that it is executed.
 func (e *Engine) launch(ctx context.Context, start *journal.Start, input []byte, hash host.Hash) (*Run, error) {
-	b, err := e.admit(start.Run, starting)
+	b, err := e.admit(start.Run, starting, "")
 	if err != nil {
 		return nil, err
 	}

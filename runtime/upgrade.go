@@ -30,7 +30,7 @@ import (
 // or one that has that version, is left as it is.
 func (r *Run) Upgrade(ctx context.Context, w *Workflow) error {
 	e := r.engine
-	b, err := e.admit(r.id, starting)
+	b, err := e.admit(r.id, starting, "")
 	if err != nil {
 		return err
 	}

@@ -9,18 +9,18 @@ import (
 // watcher is told of changes under a prefix.
 type watcher struct {
 	prefix  []byte
-	changed chan struct{} // capacity 1
+	changed chan<- struct{}
 }
 
 // Watch implements [kv.Store].
-func (s *diskStore) Watch(prefix []byte) (changed <-chan struct{}, stop func()) {
-	w := &watcher{prefix: bytes.Clone(prefix), changed: make(chan struct{}, 1)}
+func (s *diskStore) Watch(prefix []byte, changed chan<- struct{}) (stop func()) {
+	w := &watcher{bytes.Clone(prefix), changed}
 	s.disk.mu.Lock()
 	defer s.disk.mu.Unlock()
 	if !s.closed {
 		s.watchers[w] = true
 	}
-	return w.changed, func() {
+	return func() {
 		s.disk.mu.Lock()
 		defer s.disk.mu.Unlock()
 		delete(s.watchers, w)

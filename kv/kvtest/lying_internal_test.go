@@ -96,13 +96,13 @@ type liar struct {
 	commit func(l *liar, b *kv.Batch) kv.Pending
 	view   func(l *liar, f func(kv.View) error) error
 	lease  func(l *liar, name []byte, owner string, ttl time.Duration) (kv.Lease, error)
-	watch  func(l *liar, prefix []byte) (<-chan struct{}, func())
+	watch  func(l *liar, prefix []byte, changed chan<- struct{}) func()
 	reopen func(l *liar) error
 	health func(l *liar) kv.Health
 
 	mu      sync.Mutex // guards what follows
 	batches []*kv.Batch
-	told    []chan struct{}
+	told    []chan<- struct{}
 }
 
 func (l *liar) Commit(b *kv.Batch) kv.Pending {
@@ -126,11 +126,11 @@ func (l *liar) Lease(ctx context.Context, name []byte, owner string, ttl time.Du
 	return l.Store.Lease(ctx, name, owner, ttl)
 }
 
-func (l *liar) Watch(prefix []byte) (<-chan struct{}, func()) {
+func (l *liar) Watch(prefix []byte, changed chan<- struct{}) func() {
 	if l.watch != nil {
-		return l.watch(l, prefix)
+		return l.watch(l, prefix, changed)
 	}
-	return l.Store.Watch(prefix)
+	return l.Store.Watch(prefix, changed)
 }
 
 func (l *liar) Reopen(ctx context.Context) error {
@@ -341,24 +341,34 @@ var lies = []struct {
 			}
 			return l.Store.Commit(b)
 		}
-		l.watch = func(l *liar, _ []byte) (<-chan struct{}, func()) {
+		l.watch = func(l *liar, _ []byte, changed chan<- struct{}) func() {
 			l.mu.Lock()
 			defer l.mu.Unlock()
-			c := make(chan struct{}, 1)
-			l.told = append(l.told, c)
-			return c, func() {}
+			l.told = append(l.told, changed)
+			return func() {}
 		}
 	}, "what a watcher hears of is durable"},
 	{"watchers are not told", false, func(l *liar) {
-		l.watch = func(*liar, []byte) (<-chan struct{}, func()) { return make(chan struct{}), func() {} }
+		l.watch = func(*liar, []byte, chan<- struct{}) func() { return func() {} }
 	}, "a watcher hears of a change"},
 	{"watchers hear everything", false, func(l *liar) {
-		l.watch = func(l *liar, _ []byte) (<-chan struct{}, func()) { return l.Store.Watch(nil) }
+		l.watch = func(l *liar, _ []byte, changed chan<- struct{}) func() { return l.Store.Watch(nil, changed) }
 	}, "a watcher hears of nothing else"},
+	{"stopping ends all that a channel watches", false, func(l *liar) {
+		stops := map[chan<- struct{}][]func(){}
+		l.watch = func(l *liar, prefix []byte, changed chan<- struct{}) func() {
+			stops[changed] = append(stops[changed], l.Store.Watch(prefix, changed))
+			return func() {
+				for _, stop := range stops[changed] {
+					stop()
+				}
+			}
+		}
+	}, "a channel may watch several prefixes"},
 	{"a watcher cannot be stopped", false, func(l *liar) {
-		l.watch = func(l *liar, prefix []byte) (<-chan struct{}, func()) {
-			c, _ := l.Store.Watch(prefix)
-			return c, func() {}
+		l.watch = func(l *liar, prefix []byte, changed chan<- struct{}) func() {
+			l.Store.Watch(prefix, changed)
+			return func() {}
 		}
 	}, "a stopped watcher hears no more"},
 	{"a full store says that it is well", false, func(l *liar) {

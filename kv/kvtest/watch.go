@@ -10,8 +10,8 @@ import (
 // watch watches keys until the rule ends.
 func (b *bundle) watch(s kv.Store, prefix string) <-chan struct{} {
 	b.Helper()
-	changed, stop := s.Watch([]byte(prefix))
-	b.Cleanup(stop)
+	changed := make(chan struct{}, 1)
+	b.Cleanup(s.Watch([]byte(prefix), changed))
 	return changed
 }
 
@@ -101,8 +101,23 @@ var watchRules = []rule{
 			b.Errorf("%d more values", more)
 		}
 	}},
+	{"a channel may watch several prefixes", func(b *bundle) {
+		changed := make(chan struct{}, 1)
+		stop := b.store.Watch([]byte("p/"), changed)
+		b.Cleanup(b.store.Watch([]byte("q/"), changed))
+		b.must(b.store.Commit(set("p/1", "1")))
+		b.hears(changed)
+		stop()
+		other := b.watch(b.store, "p/")
+		b.must(b.store.Commit(set("p/2", "1")))
+		b.hears(other)
+		b.silent(changed)
+		b.must(b.store.Commit(set("q/1", "1")))
+		b.hears(changed)
+	}},
 	{"a stopped watcher hears no more", func(b *bundle) {
-		changed, stop := b.store.Watch([]byte("p/"))
+		changed := make(chan struct{}, 1)
+		stop := b.store.Watch([]byte("p/"), changed)
 		other := b.watch(b.store, "p/")
 		stop()
 		stop()
@@ -111,9 +126,8 @@ var watchRules = []rule{
 		b.silent(changed)
 	}},
 	{"the store does not keep what is watched", func(b *bundle) {
-		prefix := []byte("p/")
-		changed, stop := b.store.Watch(prefix)
-		defer stop()
+		prefix, changed := []byte("p/"), make(chan struct{}, 1)
+		defer b.store.Watch(prefix, changed)()
 		copy(prefix, "xx")
 		b.must(b.store.Commit(set("p/1", "1")))
 		b.hears(changed)

@@ -16,6 +16,9 @@ type Snapshot struct {
 	head   kv.Head
 }
 
+// Head is the head of the run's chain.
+func (s *Snapshot) Head() kv.Head { return s.head }
+
 // Body reads a payload of the run.
 func (s *Snapshot) Body(body *kv.Body) ([]byte, error) {
 	if body == nil {

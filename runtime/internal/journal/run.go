@@ -65,6 +65,13 @@ func (r *Run) Read(f func(*State)) {
 	f(r.state)
 }
 
+// Head is the head of the run's chain as the owner knows it, durable or not.
+func (r *Run) Head() kv.Head {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.chain.Head()
+}
+
 // Body reads a payload of the run.
 func (r *Run) Body(ctx context.Context, body *kv.Body) ([]byte, error) {
 	if body.Hash == nil {
