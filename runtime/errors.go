@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/pawl-dev/pawl/runtime/internal/journal"
+	"github.com/pawl-dev/pawl/runtime/internal/manifest"
 )
 
 // Errors about what was asked for.
@@ -71,6 +72,22 @@ var (
 type InputError struct {
 	Workflow string
 	Err      error // says where and what
+	// Problems are the places of the input that do not fit its schema, in order
+	// and at most 20; none if it is not even JSON that can be stored.
+	Problems []InputProblem
+}
+
+// InputProblem is one thing that does not fit, and where.
+type InputProblem = manifest.Problem
+
+// invalid makes an InputError of what a check of the input says.
+func invalid(workflow string, err error) *InputError {
+	e := &InputError{Workflow: workflow, Err: err}
+	var schema *manifest.SchemaError
+	if errors.As(err, &schema) {
+		e.Problems = schema.Problems
+	}
+	return e
 }
 
 func (e *InputError) Error() string {

@@ -59,7 +59,7 @@ func (e *Engine) begin(ctx context.Context, w *Workflow, id string, input []byte
 		return nil, &InputError{Workflow: w.Name(), Err: err}
 	}
 	if err := w.manifest.CheckInput(input); err != nil {
-		return nil, &InputError{Workflow: w.Name(), Err: err}
+		return nil, invalid(w.Name(), err)
 	}
 	hash, err := host.RequestHash("input", abi.TypeJSON, "", false, input)
 	if err != nil {

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"errors"
 	"net/http"
 
@@ -36,6 +37,9 @@ func codeOf(err error) string {
 		{errDenied, "denied"},
 		{errForeign, "cross_origin"},
 		{errOldForm, "form_expired"},
+		{errAction, "unknown_action"},
+		{context.Canceled, "closed"}, // the server stops, or nobody waits for the answer
+		{context.DeadlineExceeded, "closed"},
 	} {
 		if errors.Is(err, known.err) {
 			return known.code

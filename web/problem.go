@@ -14,9 +14,11 @@ import (
 
 // Logging keys.
 const (
-	keyError  = "error"
-	keyPath   = "path"
-	keyMethod = "method"
+	keyError     = "error"
+	keyPath      = "path"
+	keyMethod    = "method"
+	keyRun       = "run"
+	keyPrincipal = "principal"
 )
 
 // problem is an error as people and programs are told of it (RFC 9457). The
@@ -60,6 +62,15 @@ func (s *server) problemOf(err error) *problem {
 	var incompatible *pawl.IncompatibleError
 	if errors.As(err, &incompatible) {
 		p.Run, p.Differences = incompatible.Run, incompatible.Differences
+	}
+	var input *pawl.InputError
+	if errors.As(err, &input) {
+		for _, at := range input.Problems {
+			p.Errors = append(p.Errors, inputProblem{"/input" + at.Pointer, at.Message})
+		}
+		if len(p.Errors) == 0 {
+			p.Errors = append(p.Errors, inputProblem{"/input", input.Err.Error()})
+		}
 	}
 	var field *fieldError
 	if errors.As(err, &field) {

@@ -1,0 +1,157 @@
+package web
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	pawl "github.com/pawl-dev/pawl/runtime"
+)
+
+// reference is what can name a run: anything else is not looked for.
+var reference = regexp.MustCompile(`^(@last|[A-Za-z0-9._-]{1,128})$`)
+
+// find returns the run that the address names, as [pawl.Engine.Find] does.
+func (s *server) find(c echo.Context) (*pawl.Run, error) {
+	ref := c.Param("run")
+	if !reference.MatchString(ref) {
+		return nil, fmt.Errorf("%w: no run can be called %q", pawl.ErrNotFound, ref)
+	}
+	return s.engine.Find(ref)
+}
+
+func (s *server) showRun(c echo.Context) error {
+	run, err := s.find(c)
+	if err != nil {
+		return err
+	}
+	return s.document(c, http.StatusOK, run)
+}
+
+// document answers with the run's checkpoint document, or that the client has
+// it.
+func (s *server) document(c echo.Context, status int, run *pawl.Run) error {
+	doc, err := run.Checkpoint()
+	if err != nil {
+		return err
+	}
+	tag := etag(doc.Seq, doc.State)
+	c.Response().Header().Set("ETag", tag)
+	if c.Request().Method != http.MethodPost && has(c.Request().Header.Values("If-None-Match"), tag) {
+		return c.NoContent(http.StatusNotModified)
+	}
+	return answer(c, status, doc)
+}
+
+// derived reports whether the state depends on more than the run's records, so
+// that it can change while seq stays.
+func derived(state pawl.RunState) bool {
+	switch state {
+	case pawl.StateRunning, pawl.StateInterrupted, pawl.StateQueued, pawl.StateIncompatible, pawl.StateHeld:
+		return true
+	}
+	return false
+}
+
+// etag is the document's: its seq, and with a state that no record decides that
+// state.
+func etag(seq uint64, state pawl.RunState) string {
+	if derived(state) {
+		return fmt.Sprintf(`"%d-%s"`, seq, state)
+	}
+	return fmt.Sprintf(`"%d"`, seq)
+}
+
+// has reports whether a header If-None-Match lists the tag.
+func has(headers []string, tag string) bool {
+	for listed := range strings.SplitSeq(strings.Join(headers, ","), ",") {
+		listed = strings.TrimPrefix(strings.TrimSpace(listed), "W/")
+		if listed == tag || listed == "*" {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *server) showLogs(c echo.Context) error {
+	run, err := s.find(c)
+	if err != nil {
+		return err
+	}
+	lines, err := run.Logs()
+	if err != nil {
+		return err
+	}
+	return answer(c, http.StatusOK, map[string]any{"items": lines})
+}
+
+// runPause is the least time between two events of a run.
+const runPause = 250 * time.Millisecond
+
+// followRun streams how the run stands, now and after each change. Several
+// changes may be one event.
+func (s *server) followRun(c echo.Context) error {
+	run, err := s.find(c)
+	if err != nil {
+		return err
+	}
+	changed, stop := s.engine.Watch(run.ID())
+	defer stop()
+	if _, err := run.Checkpoint(); err != nil {
+		return err // a problem, while it still can be one
+	}
+	known, err := strconv.ParseUint(c.Request().Header.Get("Last-Event-ID"), 10, 64)
+	if err != nil {
+		known = 0 // no seq that the client could have
+	}
+	last := ""
+	return follow(c, changed, runPause, func(st *stream) error {
+		doc, err := run.Checkpoint()
+		if err != nil {
+			return err
+		}
+		if doc.Seq == known && last == "" && !derived(doc.State) {
+			return nil
+		}
+		data, err := json.Marshal(doc.Summary())
+		if err != nil || string(data) == last {
+			return err
+		}
+		last = string(data)
+		return st.send("checkpoint", strconv.FormatUint(doc.Seq, 10), data)
+	})
+}
+
+// actRequest asks for an act of a person.
+type actRequest struct {
+	Action string `json:"action"`
+	Seen   string `json:"seen"`
+}
+
+var errAction = errors.New("unknown action")
+
+// actOnRun does what a person asks for and answers with how the run stands then.
+func (s *server) actOnRun(c echo.Context, body []byte) error {
+	run, err := s.find(c)
+	if err != nil {
+		return err
+	}
+	var req actRequest
+	if err := decode(body, &req); err != nil {
+		return err
+	}
+	if req.Action != "resume" {
+		return fmt.Errorf("%w %q: want resume", errAction, req.Action)
+	}
+	if err := run.Act(c.Request().Context(), principal(c), pawl.Resume{Seen: req.Seen}); err != nil {
+		return err
+	}
+	return s.document(c, http.StatusOK, run)
+}
