@@ -38,8 +38,9 @@ func Handler(engine Engine, opts *Options) http.Handler {
 
 // server is what the handlers share.
 type server struct {
-	engine Engine
-	opts   Options
+	engine    Engine
+	opts      Options
+	templates templates
 }
 
 // get routes a request that changes nothing.

@@ -1,0 +1,195 @@
+package web
+
+import (
+	"encoding/json"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	pawl "github.com/pawl-dev/pawl/runtime"
+)
+
+// runView is the page of one run.
+type runView struct {
+	Title, ExternalID, Run string
+	State                  badge
+	Live                   bool // it is not ended
+	Workflow, Digest       string
+	WorkflowLink           string
+	Labels                 []labelView
+	Started, Updated       *moment
+	Took                   string // of an ended run
+	Seq                    string
+	Why                    []whyView
+	Actions                []actionView
+	NoAction               string // why there is none, of a run that does not go on
+	Differences            []pawl.Difference
+	Error                  *errorView
+	Steps                  []stepView
+	Orphans                []callView
+	Budgets                []budgetView
+	Deadline               *moment
+	Input, Output          *bodyView
+	Pins                   []pinView
+	Upgrades               []upgradeView
+	Document               *bodyView
+	API                    string // of the document
+}
+
+// whyView says why a run is not moving.
+type whyView struct {
+	Sentence, Help, Waker, Step string
+	At                          *moment
+}
+
+// actionView is what a person may do now.
+type actionView struct {
+	ID, Action, Label string
+	Path              string // where it is posted, relative to the root
+	Does, DoesNot     []string
+	Roles             string
+	Seen              string
+}
+
+// errorView is the last failed attempt.
+type errorView struct {
+	Code, Message, Step, Kind string
+	Attempt                   int
+	At                        *moment
+	Detail                    *bodyView
+}
+
+type pinView struct{ Name, Value string }
+
+type upgradeView struct {
+	At       *moment
+	From, To string
+}
+
+// shownDocument bounds the document on the page: it is there to be copied.
+const shownDocument = 256 << 10
+
+// newRunView makes the view of a run from its document and what its guests
+// logged.
+func newRunView(c *pawl.Checkpoint, logs []pawl.LogLine, now time.Time) *runView {
+	path := "runs/" + url.PathEscape(c.Run)
+	v := &runView{
+		Title: c.Title, ExternalID: c.ExternalID, Run: c.Run, State: stateBadge(c.State), Live: c.State != pawl.StateCompleted,
+		Workflow: c.Workflow.Name + " " + c.Workflow.Version, Digest: c.Workflow.Digest, WorkflowLink: "workflows#" + url.PathEscape(c.Workflow.Name),
+		Labels: labelViews(c.Labels, ""), Started: at(c.Started, now), Updated: at(c.Updated, now), Seq: grouped(int64(c.Seq)),
+		Actions: actionViews(c, path), Differences: c.Differences, Error: newErrorView(c.LastError, now),
+		Budgets: budgetViews(&c.Budgets), Pins: pinViews(&c.Pins), API: "api/v1/" + path,
+		Input: body(c.Input, path+"/body?of=input"), Output: body(c.Output(), path+"/body?of=output"),
+	}
+	if v.Title == "" {
+		v.Title = c.ExternalID
+	}
+	if !v.Live {
+		v.Took = lasted(c.Updated.Sub(c.Started))
+	}
+	if c.Budgets.Deadline != nil {
+		v.Deadline = at(*c.Budgets.Deadline, now)
+	}
+	for i := range c.Reasons {
+		v.Why = append(v.Why, newWhy(&c.Reasons[i], now))
+	}
+	if len(v.Actions) == 0 {
+		v.NoAction = noAction(c)
+	}
+	for i := range c.Steps {
+		v.Steps = append(v.Steps, newStepView(&c.Steps[i], linesOf(logs, c.Steps[i].Name), path, now))
+	}
+	for i := range c.Orphans {
+		o := newCallView(&c.Orphans[i].CallCheckpoint, place{path: path, step: c.Orphans[i].Step, list: "orphan", i: i}, time.Time{}, now)
+		o.Step = c.Orphans[i].Step
+		v.Orphans = append(v.Orphans, o)
+	}
+	for _, u := range c.Upgrades {
+		v.Upgrades = append(v.Upgrades, upgradeView{at(u.At, now), u.From, u.To})
+	}
+	v.Document = document(c, v.API)
+	return v
+}
+
+func newWhy(r *pawl.Reason, now time.Time) whyView {
+	w := whyView{Sentence: r.Sentence, Help: r.Help, Waker: wakerText(r.Waker), Step: r.Step}
+	if r.At != nil {
+		w.At = at(*r.At, now)
+	}
+	return w
+}
+
+func actionViews(c *pawl.Checkpoint, path string) []actionView {
+	var out []actionView
+	for _, a := range c.Actions {
+		if a.Action != "resume" {
+			continue // this panel cannot do it
+		}
+		out = append(out, actionView{
+			ID: "act-" + a.Action, Action: a.Action, Label: "Resume", Path: path + "/" + a.Action, Does: clauses(a.Does),
+			DoesNot: clauses(a.DoesNot), Roles: strings.Join(a.Roles, ", "), Seen: a.Seen,
+		})
+	}
+	return out
+}
+
+// clauses takes the parts of a sentence apart.
+func clauses(s string) []string {
+	if s == "" {
+		return nil
+	}
+	return strings.Split(s, "; ")
+}
+
+// noAction says why a run that does not move has no action.
+func noAction(c *pawl.Checkpoint) string {
+	switch c.State {
+	case pawl.StateIncompatible:
+		return "Nothing can be done here: run the program with the tools and modules that the run was begun with, or move it to another version (pawl resume --upgrade)."
+	case pawl.StateHeld:
+		return "Nothing is executed on a held store. Go on with the store that it was copied from."
+	case pawl.StateFailed:
+		return "This run holds as it is: what it did stays done and listed below."
+	case pawl.StateNeedsDecision:
+		return "The machine cannot find out by itself. Look it up where the sentence above says, and decide outside for now."
+	}
+	return ""
+}
+
+func newErrorView(e *pawl.LastError, now time.Time) *errorView {
+	if e == nil {
+		return nil
+	}
+	return &errorView{
+		Code: e.Code, Message: e.Message, Step: e.Step, Kind: e.Kind, Attempt: e.Attempt, At: at(e.At, now), Detail: body(e.Detail, ""),
+	}
+}
+
+func pinViews(p *pawl.Pins) []pinView {
+	var out []pinView
+	for name, digest := range p.Modules {
+		out = append(out, pinView{"module " + name, digest})
+	}
+	for name, digest := range p.Tools {
+		out = append(out, pinView{"tool " + name, digest})
+	}
+	slices.SortFunc(out, func(a, b pinView) int { return strings.Compare(a.Name, b.Name) })
+	return append(out, pinView{"ABI", counts(p.ABI)}, pinView{"sandbox semantics", counts(p.Semantics)},
+		pinView{"state format", counts(p.StateFormat)}, pinView{"architecture", p.Arch})
+}
+
+func counts(n int) string { return grouped(int64(n)) }
+
+// document is the checkpoint document to copy, if it is small enough.
+func document(c *pawl.Checkpoint, more string) *bodyView {
+	raw, err := json.Marshal(c)
+	if err != nil {
+		return nil
+	}
+	v := &bodyView{Size: bytesOf(int64(len(raw))), More: more}
+	if len(raw) <= shownDocument {
+		v.Text = visibleJSON(pretty(raw))
+	}
+	return v
+}
