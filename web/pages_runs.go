@@ -45,23 +45,14 @@ func (s *server) anyWorkflow() (string, error) {
 
 // runPage shows a run.
 func (s *server) runPage(c echo.Context) error {
-	run, err := s.run(c)
+	run, err := s.find(c)
 	if err != nil {
 		return err
 	}
-	return s.showRun(c, http.StatusOK, run, nil)
+	return s.showRunPage(c, http.StatusOK, run, nil)
 }
 
-// run finds the run that the address names.
-func (s *server) run(c echo.Context) (*pawl.Run, error) {
-	ref, err := url.PathUnescape(c.Param("run"))
-	if err != nil {
-		return nil, errNoPage
-	}
-	return s.engine.Find(ref)
-}
-
-func (s *server) showRun(c echo.Context, status int, run *pawl.Run, n *notice) error {
+func (s *server) showRunPage(c echo.Context, status int, run *pawl.Run, n *notice) error {
 	doc, err := run.Checkpoint()
 	if err != nil {
 		return err
@@ -80,7 +71,7 @@ func (s *server) showRun(c echo.Context, status int, run *pawl.Run, n *notice) e
 // resumeForm goes on with a run. Whoever was shown something else than there is
 // now is shown that, and nothing is done.
 func (s *server) resumeForm(c echo.Context) error {
-	run, err := s.run(c)
+	run, err := s.find(c)
 	if err != nil {
 		return err
 	}
@@ -96,12 +87,12 @@ func (s *server) resumeForm(c echo.Context) error {
 	if p.Code == "stale" {
 		text = "Somebody, or the run itself, was faster. Nothing was done for you; below is how the run stands now."
 	}
-	return s.showRun(c, p.Status, run, &notice{Title: problemTitle(p), Text: text, Tone: "wait"})
+	return s.showRunPage(c, p.Status, run, &notice{Title: problemTitle(p), Text: text, Tone: "wait"})
 }
 
 // runBody is the whole of a body of which a page shows the beginning.
 func (s *server) runBody(c echo.Context) error {
-	run, err := s.run(c)
+	run, err := s.find(c)
 	if err != nil {
 		return err
 	}

@@ -70,23 +70,21 @@ func (v *startView) fails(p *problem) {
 	switch {
 	case p.Code == "input_conflict":
 		v.IDErrors = append(v.IDErrors, "this id belongs to a run with another input: look at it, or give another id")
-		return
+	case p.Code == "invalid_input" && len(p.Errors) == 0: // nothing else than the id is checked by itself
+		v.IDErrors = append(v.IDErrors, visible(p.Detail))
 	case len(p.Errors) == 0:
 		v.Errors = append(v.Errors, visible(p.Detail), p.Hint)
 		for _, d := range p.Differences {
 			v.Errors = append(v.Errors, visible(d.Pin+": "+d.What))
 		}
-		return
 	}
 	for _, e := range p.Errors {
-		switch f := v.field(e.Pointer); {
-		case f != nil:
+		pointer := strings.TrimPrefix(e.Pointer, "/input")
+		if f := v.field(pointer); f != nil {
 			f.fails(visible(e.Message))
-		case e.Pointer == "/id":
-			v.IDErrors = append(v.IDErrors, visible(e.Message))
-		default:
-			v.Errors = append(v.Errors, visible(strings.TrimPrefix(e.Pointer+": "+e.Message, ": ")))
+			continue
 		}
+		v.Errors = append(v.Errors, visible(strings.TrimPrefix(pointer+": "+e.Message, ": ")))
 	}
 }
 
