@@ -34,8 +34,8 @@ const (
 	Asked         EventKind = "asked"     // the receiver was asked what happened; the message is that of the try, or why there is no verdict
 	AttemptFailed EventKind = "attempt_failed"
 	Parked        EventKind = "parked"
-	Waiting       EventKind = "waiting" // durable: a call has left its memory to wait
-	Stopped       EventKind = "stopped" // left in good order, resumable
+	Waiting       EventKind = "waiting"        // durable: a call has left its memory to wait
+	Stopped       EventKind = "stopped"        // left in good order, resumable
 	StepCompleted EventKind = "step_completed" // durable
 	Completed     EventKind = "completed"
 	Interrupted   EventKind = "interrupted" // left, and not in good order: what it did last may not be recorded
