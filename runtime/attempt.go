@@ -214,7 +214,7 @@ func (a *attempt) settle(ctx context.Context, exit *sandbox.Exit, err error) err
 	case errors.As(err, &trap):
 		return a.fail(durably, &abi.Failure{Code: trap.Code, Message: trap.Message})
 	case errors.As(err, &input):
-		return a.fail(durably, &abi.Failure{Code: "bad_input", Message: input.Error(), Retry: abi.Never})
+		return a.fail(durably, &abi.Failure{Code: codeBadInput, Message: input.Error(), Retry: abi.Never})
 	case err != nil && ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, errStopped)):
 		return errStopped
 	case err != nil:
@@ -224,7 +224,7 @@ func (a *attempt) settle(ctx context.Context, exit *sandbox.Exit, err error) err
 		return a.fail(durably, exit.Failure)
 	}
 	if err := a.step.CheckOutput(exit.Output); err != nil {
-		return a.fail(durably, &abi.Failure{Code: "invalid_output", Message: err.Error(), Retry: abi.Never})
+		return a.fail(durably, &abi.Failure{Code: codeInvalidOutput, Message: err.Error(), Retry: abi.Never})
 	}
 	if sentence := a.orphaned(); sentence != "" {
 		return a.run.Park(durably, a.park(journal.ParkOrphan, -1, sentence, ""))
