@@ -74,7 +74,7 @@ func newGauges(m metric.Meter) (*gauges, error) {
 	g.size = gauge("pawl.store.size", "By", "What the store takes on the disk.")
 	g.free = gauge("pawl.store.free", "By", "What is left on the store's disk.")
 	g.reserve = gauge("pawl.store.reserve", "By", "The least that must be left on the store's disk for it to be written.")
-	g.condition = gauge("pawl.store.condition", "1", "1 for the condition that the store is in, 0 for the others.")
+	g.condition = gauge("pawl.store.condition", "{store}", "1 for the condition that the store is in, 0 for the others.")
 	g.commits = counter("pawl.store.commits", "{commit}", "Batches that became durable.")
 	g.syncs = counter("pawl.store.syncs", "{sync}", "Physical commits that carried the batches.")
 	var err error

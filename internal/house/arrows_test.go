@@ -37,7 +37,7 @@ var arrows = map[string]struct {
 	"runtime/crashtest/fakes":   {[]string{"runtime/crashtest"}, "it speaks with the receivers and knows no engine"},
 
 	"web":       {[]string{"runtime", "host", "host/abi"}, "the panel and the API see an engine as an embedder does"},
-	"telemetry": {[]string{"runtime", "host", "host/abi"}, "it listens to an engine as any observer does"},
+	"telemetry": {[]string{"runtime", "host", "kv"}, "it listens to an engine as any observer does"},
 
 	"cmd/...":      {[]string{"..."}, "the wiring"},
 	"examples/...": {[]string{"..."}, "programs of their own"},
