@@ -163,13 +163,13 @@ func (c *completer) runs(word string) {
 	if !c.g.exists() {
 		return
 	}
-	w, err := c.g.open(c.ctx, pawl.Options{})
+	k, err := c.g.open(c.ctx, pawl.Options{})
 	if err != nil {
 		return
 	}
-	defer w.close(&err)
+	defer k.close(&err)
 	c.candidate("@last", "the newest run", word)
-	page, err := w.List(&pawl.Query{Limit: mostRuns})
+	page, err := k.List(&pawl.Query{Limit: mostRuns})
 	if err != nil {
 		return
 	}

@@ -264,6 +264,10 @@ func problemOf(err error) *problem {
 	if errors.As(err, &known) {
 		return known
 	}
+	var told *toldError
+	if errors.As(err, &told) {
+		return told.asProblem()
+	}
 	p := &problem{
 		Code: "internal", Message: message(err), Status: statusFailed,
 		Hint: "this should not happen; repeat the command, and report it with this message if it happens again",

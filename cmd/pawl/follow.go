@@ -9,7 +9,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"time"
 
 	pawl "github.com/pawl-dev/pawl/runtime"
 )
@@ -17,8 +16,7 @@ import (
 // following is a command that waits for a run.
 type following struct {
 	g        *Globals
-	w        *workplace
-	run      *pawl.Run
+	run      waitedRun
 	progress *progress
 	dir      string
 	resumed  bool // the command is resume
@@ -37,20 +35,16 @@ func statusOf(state pawl.RunState) int {
 	return statusWaits
 }
 
-// wait waits until the run rests. When ctx ends it stops the engine in good
-// order instead, says how to go on, and returns the exit status as its error.
-func (f *following) wait(ctx context.Context, longest time.Duration) (*pawl.Checkpoint, error) {
-	c, err := f.run.Wait(ctx, longest)
+// wait waits until the run rests. When ctx ends it leaves the run instead, says
+// how to go on, and returns the exit status as its error.
+func (f *following) wait(ctx context.Context) (*pawl.Checkpoint, error) {
+	c, err := f.run.wait(ctx)
 	if ctx.Err() == nil {
 		f.progress.end()
 		return c, err
 	}
-	f.stopping()
-	if err := f.w.Engine.Close(); err != nil {
-		return nil, err
-	}
+	c, goesOn, err := f.run.leave(f.stopping)
 	f.progress.end()
-	c, err = f.run.Checkpoint()
 	if err != nil || c.State == pawl.StateCompleted {
 		return c, err
 	}
@@ -60,6 +54,10 @@ func (f *following) wait(ctx context.Context, longest time.Duration) (*pawl.Chec
 		}
 		return nil, exitStatus(statusInterrupted)
 	}
+	if goesOn {
+		fmt.Fprintf(f.g.stderr, "stopped watching. The server goes on with the run:\n  %s  look\n", f.g.command("show", c, f.dir))
+		return nil, exitStatus(statusInterrupted)
+	}
 	fmt.Fprintf(f.g.stderr, "stopped. %s The run is resumable:\n", inFlight(c))
 	f.commands(c)
 	return nil, exitStatus(statusInterrupted)
@@ -67,9 +65,7 @@ func (f *following) wait(ctx context.Context, longest time.Duration) (*pawl.Chec
 
 // stopping tells why the end may take a moment.
 func (f *following) stopping() {
-	if c, err := f.run.Checkpoint(); err == nil && c.State == pawl.StateRunning {
-		f.g.notice("stopping", "stopping: waits up to %d s for calls in flight", int(grace.Seconds()))
-	}
+	f.g.notice("stopping", "stopping: waits up to %d s for calls in flight", int(grace.Seconds()))
 }
 
 // inFlight says which calls have an outcome that is not known and matters.

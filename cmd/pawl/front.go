@@ -29,8 +29,9 @@ type front struct {
 	addr   net.Addr
 	server atomic.Pointer[server]
 	// streams ends, by end, the requests that would last.
-	end    context.CancelFunc
-	logger *slog.Logger
+	streams context.Context
+	end     context.CancelFunc
+	logger  *slog.Logger
 
 	served sync.WaitGroup
 	failed chan struct{} // closed when err is set
@@ -40,7 +41,7 @@ type front struct {
 // openFront answers at the listener, which is the front's from then on.
 func openFront(listener net.Listener, logger *slog.Logger) *front {
 	streams, end := context.WithCancel(context.Background())
-	f := &front{addr: listener.Addr(), end: end, logger: logger, failed: make(chan struct{})}
+	f := &front{addr: listener.Addr(), streams: streams, end: end, logger: logger, failed: make(chan struct{})}
 	f.http = newHTTP(streams, f.routes(), logger)
 	f.served.Go(func() {
 		if err := f.http.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
@@ -58,6 +59,16 @@ func newHTTP(base context.Context, handler http.Handler, logger *slog.Logger) *h
 		BaseContext: func(net.Listener) context.Context { return base },
 		ErrorLog:    slog.NewLogLogger(logger.Handler(), slog.LevelWarn),
 	}
+}
+
+// ending ends the requests to h that would last when those at the front end.
+func (f *front) ending(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		ctx, cancel := context.WithCancel(r.Context())
+		defer cancel()
+		defer context.AfterFunc(f.streams, cancel)()
+		h.ServeHTTP(w, r.WithContext(ctx))
+	})
 }
 
 // close ends all requests and waits for them, but not for ever.

@@ -24,35 +24,31 @@ func (c *resumeCommand) Run(ctx context.Context, g *Globals) (err error) {
 		return err
 	}
 	p := newProgress(g)
-	w, err := g.openExisting(ctx, pawl.Options{Tools: tools, Observer: p.observer()})
+	k, err := g.openExisting(ctx, pawl.Options{Tools: tools, Observer: p.observer()})
 	if err != nil {
 		return err
 	}
-	defer w.close(&err)
-	run, err := w.Find(c.Ref)
+	defer k.close(&err)
+	before, err := k.checkpoint(c.Ref)
 	if err != nil {
 		return err
 	}
-	before, err := run.Checkpoint()
-	if err != nil {
-		return err
-	}
-	f := &following{g: g, w: w, run: run, progress: p, dir: c.Dir, resumed: true}
+	f := &following{g: g, progress: p, dir: c.Dir, resumed: true}
 	if before.State == pawl.StateCompleted {
 		return f.end(before, before)
 	}
 	if c.Upgrade {
-		if err := c.upgrade(ctx, g, w, run, before); err != nil {
+		if err := c.upgrade(ctx, g, k, before); err != nil {
 			return err
 		}
 	} else {
 		f.compare(ctx, before)
 	}
-	if err := run.Resume(); err != nil {
-		return c.refused(g, err, before, missing)
+	if f.run, err = k.resume(ctx, &resumeOrder{Run: before.Run, Longest: c.Wait}); err != nil {
+		return c.refused(g, err, before, hereOnly(k, missing))
 	}
 	p.begin(before)
-	after, err := f.wait(ctx, c.Wait)
+	after, err := f.wait(ctx)
 	if err != nil {
 		return named(err, before.ExternalID)
 	}
@@ -60,18 +56,15 @@ func (c *resumeCommand) Run(ctx context.Context, g *Globals) (err error) {
 }
 
 // upgrade moves the run to what the folder holds now.
-func (c *resumeCommand) upgrade(ctx context.Context, g *Globals, w *workplace, run *pawl.Run, before *pawl.Checkpoint) error {
+func (c *resumeCommand) upgrade(ctx context.Context, g *Globals, k keeper, before *pawl.Checkpoint) error {
 	if _, err := buildModules(ctx, g, c.Dir, c.Dir); err != nil {
 		return err
 	}
-	workflow, err := w.deploy(ctx, g, c.Dir)
-	if err != nil {
+	digest, err := g.deploy(ctx, k, c.Dir)
+	if err != nil || digest == before.Workflow.Digest {
 		return err
 	}
-	if workflow.Digest() == before.Workflow.Digest {
-		return nil
-	}
-	if err := run.Upgrade(ctx, workflow); err != nil {
+	if err := k.upgrade(ctx, before.Run, digest); err != nil {
 		p := *problemOf(named(err, before.ExternalID))
 		if errors.Is(err, pawl.ErrIncompatible) {
 			p.Hint = "the run stays as it was, with its own code; change the folder so that it does the same up to there, or resume without --upgrade"
@@ -79,7 +72,7 @@ func (c *resumeCommand) upgrade(ctx context.Context, g *Globals, w *workplace, r
 		return &p
 	}
 	g.notice("upgraded", "Run %s moves from %s to %s, where its journal replays equal.",
-		before.ExternalID, short(before.Workflow.Digest), short(workflow.Digest()))
+		before.ExternalID, short(before.Workflow.Digest), short(digest))
 	return nil
 }
 

@@ -34,47 +34,52 @@ func (c *runCommand) Run(ctx context.Context, g *Globals) (err error) {
 		return err
 	}
 	p := newProgress(g)
-	w, err := g.open(ctx, pawl.Options{Tools: tools, Observer: p.observer()})
+	k, err := g.open(ctx, pawl.Options{Tools: tools, Observer: p.observer()})
 	if err != nil {
 		return err
 	}
-	defer w.close(&err)
-	workflow, err := w.deploy(ctx, g, c.Dir)
+	defer k.close(&err)
+	digest, err := g.deploy(ctx, k, c.Dir)
 	if err != nil {
 		return err
 	}
-	run, err := pawl.Start(ctx, workflow, c.ID, input, nil)
+	run, err := k.start(ctx, &startOrder{Digest: digest, ID: c.ID, Input: input, Longest: c.Wait})
 	if err != nil {
-		return c.refused(err, missing)
+		return c.refused(err, hereOnly(k, missing))
 	}
-	f := &following{g: g, w: w, run: run, progress: p, dir: c.Dir}
-	begun, err := run.Checkpoint()
-	if err != nil {
-		return err
-	}
+	f := &following{g: g, run: run, progress: p, dir: c.Dir}
+	begun := run.begun()
 	p.begin(begun)
-	if begun.Workflow.Digest != workflow.Digest() {
-		f.newer(begun, workflow.Digest())
+	if begun.Workflow.Digest != digest {
+		f.newer(begun, digest)
 	}
-	after, err := f.wait(ctx, c.Wait)
+	after, err := f.wait(ctx)
 	if err != nil {
 		return named(err, begun.ExternalID)
 	}
 	return f.end(after, after)
 }
 
-// deploy makes the folder's workflow known to the engine.
-func (w *workplace) deploy(ctx context.Context, g *Globals, dir string) (*pawl.Workflow, error) {
+// deploy makes the folder's workflow known and returns its digest.
+func (g *Globals) deploy(ctx context.Context, k keeper, dir string) (string, error) {
 	root, err := openFolder(dir)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
 	defer root.Close()
 	s := &stages{g: g, silent: slowBuild}
 	s.next("Compiling the workflow's modules for this machine")
 	defer s.end()
-	workflow, err := w.Deploy(ctx, root.FS())
-	return workflow, invalidFolder(err)
+	digest, err := k.deployFolder(ctx, root.FS())
+	return digest, invalidFolder(err)
+}
+
+// hereOnly is what is missing here, if that is where the run is executed.
+func hereOnly(k keeper, missing error) error {
+	if _, here := k.(*workplace); here {
+		return missing
+	}
+	return nil
 }
 
 // input reads the run's input.

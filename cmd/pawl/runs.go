@@ -33,16 +33,16 @@ func (c *runsCommand) Run(ctx context.Context, g *Globals) (err error) {
 		}
 		return nil
 	}
-	w, err := g.open(ctx, pawl.Options{Tools: g.toolsIfReadable(".")})
+	k, err := g.open(ctx, pawl.Options{Tools: g.toolsIfReadable(".")})
 	if err != nil {
 		return err
 	}
-	defer w.close(&err)
+	defer k.close(&err)
 	q := pawl.Query{Label: label, Value: value}
 	if c.State != anyState {
 		q.State = pawl.RunState(c.State)
 	}
-	runs := listed(w.Engine, q)
+	runs := listed(k, q)
 	if g.JSON {
 		return g.listJSON(runs)
 	}
@@ -57,10 +57,10 @@ func (c *runsCommand) Run(ctx context.Context, g *Globals) (err error) {
 }
 
 // listed yields the runs that q selects, page by page.
-func listed(engine *pawl.Engine, q pawl.Query) iter.Seq2[*pawl.Summary, error] {
+func listed(k keeper, q pawl.Query) iter.Seq2[*pawl.Summary, error] {
 	return func(yield func(*pawl.Summary, error) bool) {
 		for {
-			page, err := engine.List(&q)
+			page, err := k.List(&q)
 			if err != nil {
 				yield(nil, err)
 				return

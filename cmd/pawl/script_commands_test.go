@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -34,6 +35,7 @@ func commands() map[string]func(ts *testscript.TestScript, neg bool, args []stri
 		"exited":   func(ts *testscript.TestScript, _ bool, args []string) { s.of(ts).exited(ts, args) },
 		"status":   statusIs,
 		"steady":   steady,
+		"edit":     edit,
 		"module":   module,
 		"nogo":     noGo,
 	}
@@ -271,4 +273,19 @@ func steady(ts *testscript.TestScript, _ bool, args []string) {
 		text = u.what.ReplaceAllString(text, u.to)
 	}
 	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(text), 0o600))
+}
+
+// edit FILE OLD NEW [OLD NEW...] replaces text in a file; each must be there.
+func edit(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) < 3 || len(args)%2 == 0 {
+		ts.Fatalf("usage: edit FILE OLD NEW [OLD NEW...]")
+	}
+	text := ts.ReadFile(args[0])
+	for pair := range slices.Chunk(args[1:], 2) {
+		if !strings.Contains(text, pair[0]) {
+			ts.Fatalf("%s has no %q", args[0], pair[0])
+		}
+		text = strings.ReplaceAll(text, pair[0], pair[1])
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o600))
 }

@@ -79,12 +79,12 @@ func (c *serveCommand) open(ctx context.Context, g *Globals, f *front, logger *s
 		return nil, err
 	}
 	for _, dir := range c.Dirs {
-		workflow, err := s.deploy(ctx, g, dir)
+		digest, err := g.deploy(ctx, s.workplace, dir)
 		if err != nil {
 			s.close(&err)
 			return nil, err
 		}
-		logger.Info("workflow deployed", "workflow", workflow.Name(), "version", workflow.Version(), "digest", workflow.Digest())
+		logger.Info("workflow deployed", "dir", dir, "digest", digest)
 	}
 	s.begin()
 	return s, nil

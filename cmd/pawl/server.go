@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"path/filepath"
+	"sync"
 	"sync/atomic"
 
 	"github.com/pawl-dev/pawl/kv"
@@ -19,6 +21,10 @@ import (
 type server struct {
 	*workplace
 	front       *front
+	hub         hub
+	socket      *socket
+	http        *http.Server // behind the socket
+	served      sync.WaitGroup
 	panel       http.Handler
 	instruments *instruments
 	stopping    atomic.Bool
@@ -31,7 +37,10 @@ func openServer(ctx context.Context, g *Globals, f *front, opts pawl.Options) (s
 	if s.instruments, err = newInstruments(f.logger); err != nil {
 		return nil, err
 	}
-	opts.Observer = s.instruments.observe
+	opts.Observer = func(e pawl.Event) {
+		s.instruments.observe(e)
+		s.hub.observe(e)
+	}
 	if s.workplace, err = g.openStore(ctx, opts); err != nil {
 		return nil, errors.Join(err, s.instruments.close())
 	}
@@ -41,12 +50,42 @@ func openServer(ctx context.Context, g *Globals, f *front, opts pawl.Options) (s
 	}
 	name, _ := os.Hostname() // without one it is called as the request calls it
 	s.panel = web.Handler(s.Engine, &web.Options{Name: name, Logger: f.logger})
+	if err = s.listen(g.Data, &web.Options{Name: name, Logger: f.logger, Authorize: owner}); err != nil {
+		s.close(&err)
+		return nil, err
+	}
 	return s, nil
+}
+
+// owner is who comes through the socket.
+func owner(*http.Request) (pawl.Principal, error) { return principal(), nil }
+
+// listen makes the socket. It answers when the server begins.
+func (s *server) listen(data string, opts *web.Options) (err error) {
+	if data, err = filepath.Abs(data); err == nil {
+		s.socket, err = openSocket(data)
+	}
+	if err != nil {
+		return otherwise(fmt.Errorf("no socket can be made for commands: %w", err), "no_socket",
+			"look at the data directory and at where temporary files are (TMPDIR)", statusUnavailable)
+	}
+	d := &desk{
+		keeper: s.workplace, hub: &s.hub, stopping: s.stopping.Load,
+		hello: hello{Protocol: protocol, PID: os.Getpid(), Data: data, Version: readVersion()},
+	}
+	panel := web.Handler(s.Engine, opts)
+	s.http = newHTTP(context.Background(), d.routes(s.front.ending(panel)), s.front.logger)
+	return nil
 }
 
 // begin lets requests in.
 func (s *server) begin() {
 	s.front.server.Store(s)
+	s.served.Go(func() {
+		if err := s.http.Serve(s.socket); !errors.Is(err, http.ErrServerClosed) {
+			s.front.logger.Error("the socket is lost", "error", err)
+		}
+	})
 	open := 0
 	if h := s.Health(); h.Recovery != nil {
 		open = h.Recovery.Open
@@ -59,7 +98,7 @@ func (s *server) url() string { return "http://" + s.front.addr.String() + "/" }
 // announce says on standard output where the server is.
 func (s *server) announce(g *Globals) error {
 	if g.JSON {
-		return g.printJSON(map[string]any{"url": s.url(), "listen": s.front.addr.String(), "data": g.Data, "pid": os.Getpid()})
+		return g.printJSON(map[string]any{"url": s.url(), "listen": s.front.addr.String(), "data": g.Data, "socket": s.socket.path, "pid": os.Getpid()})
 	}
 	_, err := fmt.Fprintf(g.stdout, "The panel is at %s\n", s.url())
 	return err
@@ -83,7 +122,19 @@ func (s *server) close(err *error) {
 	s.stopping.Store(true)
 	s.front.logger.Info("stopping", "grace", grace.String())
 	s.front.end()
-	s.workplace.close(err)
+	*err = errors.Join(*err, s.Engine.Close(), s.unlisten())
+	s.workplace.close(err) // the engine is closed, the store is not
 	*err = errors.Join(*err, s.front.close(), s.instruments.close())
 	s.front.logger.Info("stopped")
+}
+
+// unlisten ends the socket when the engine has ended: commands that wait for
+// runs have been told how these stand. The data directory is still locked.
+func (s *server) unlisten() error {
+	if s.socket == nil {
+		return nil
+	}
+	err := shutDown(s.http)
+	s.served.Wait()
+	return errors.Join(err, s.socket.close())
 }

@@ -13,16 +13,12 @@ type showCommand struct {
 
 // Run is the command.
 func (c *showCommand) Run(ctx context.Context, g *Globals) (err error) {
-	w, err := g.openExisting(ctx, pawl.Options{Tools: g.toolsIfReadable(c.Dir)})
+	k, err := g.openExisting(ctx, pawl.Options{Tools: g.toolsIfReadable(c.Dir)})
 	if err != nil {
 		return err
 	}
-	defer w.close(&err)
-	run, err := w.Find(c.Ref)
-	if err != nil {
-		return err
-	}
-	doc, err := run.Checkpoint()
+	defer k.close(&err)
+	doc, err := k.checkpoint(c.Ref)
 	if err != nil {
 		return err
 	}

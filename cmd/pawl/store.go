@@ -16,17 +16,21 @@ import (
 // grace is how long a command that is told to stop waits for calls in flight.
 const grace = 5 * time.Second
 
-// workplace is the store of the data directory with an engine on it.
-type workplace struct {
-	*pawl.Engine
-	store kv.Store
-}
-
-// open opens the data directory, which is made if it is missing. No run is
-// recovered: a command moves only the run that it names.
-func (g *Globals) open(ctx context.Context, opts pawl.Options) (*workplace, error) {
+// open opens the data directory, which is made if it is missing, or finds the
+// server that has it open. No run is recovered here: a command moves only the
+// run that it names. Of opts a server takes the observer alone.
+func (g *Globals) open(ctx context.Context, opts pawl.Options) (keeper, error) {
 	opts.NoRecovery = true
-	return g.openStore(ctx, opts)
+	w, err := g.openStore(ctx, opts)
+	if err == nil {
+		return w, nil
+	}
+	if errors.Is(err, kv.ErrStoreLocked) {
+		if r, failed := g.dial(ctx, opts.Observer); r != nil || failed != nil {
+			return r, failed
+		}
+	}
+	return nil, err
 }
 
 // openStore opens the data directory with an engine on it.
@@ -42,11 +46,11 @@ func (g *Globals) openStore(ctx context.Context, opts pawl.Options) (*workplace,
 		return nil, otherwise(errors.Join(err, store.Close()), "store_unavailable",
 			"use the data directory with the version of pawl that wrote it, or another one with --data DIR", statusUnavailable)
 	}
-	return &workplace{engine, store}, nil
+	return &workplace{Engine: engine, store: store, deployed: map[string]*pawl.Workflow{}}, nil
 }
 
 // openExisting is open for commands that need what is there already.
-func (g *Globals) openExisting(ctx context.Context, opts pawl.Options) (*workplace, error) {
+func (g *Globals) openExisting(ctx context.Context, opts pawl.Options) (keeper, error) {
 	if !g.exists() {
 		return nil, &problem{
 			Code: "not_found", Message: fmt.Sprintf("there is no run yet: the data directory %s has no store", g.Data),
@@ -64,14 +68,4 @@ func (g *Globals) exists() bool {
 		}
 	}
 	return false
-}
-
-// close closes the engine, which leaves every run resumable, and the store. A
-// failure becomes the command's error, unless there is one already that says
-// more than how a run stands.
-func (w *workplace) close(err *error) {
-	closing := errors.Join(w.Engine.Close(), w.store.Close())
-	if closing != nil && (*err == nil || is[exitStatus](*err)) {
-		*err = closing
-	}
 }

@@ -25,6 +25,14 @@ type versionInfo struct {
 	Arch        string `json:"arch"`
 }
 
+func (v versionInfo) String() string {
+	text := "pawl " + v.Version
+	if v.Revision != "" {
+		text += " (" + v.Revision + ")"
+	}
+	return text
+}
+
 func readVersion() versionInfo {
 	p := pawl.Platform()
 	v := versionInfo{
