@@ -97,7 +97,7 @@ func (k *task) do(out *outcome) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, engine.Check(), engine.Close()) }()
+	defer func() { err = errors.Join(err, engine.Check(), agree(engine), engine.Close()) }()
 	run, err := k.enter(engine, out)
 	if err != nil {
 		return err

@@ -54,6 +54,7 @@ func (e *Engine) Deploy(ctx context.Context, folder fs.FS) (*Workflow, error) {
 	if err != nil {
 		return nil, err
 	}
+	e.verdicts.forget()
 	return e.remember(&Workflow{engine: e, manifest: m, deployed: deployed, digest: digest}), nil
 }
 

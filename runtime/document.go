@@ -14,10 +14,14 @@ import (
 )
 
 // checkpoint reads the document of a run.
-func (e *Engine) checkpoint(id string) (c *Checkpoint, err error) {
-	b, changed, sleeping := e.watch(id)
+func (e *Engine) checkpoint(id string) (*Checkpoint, error) { return e.document(id, false) }
+
+// document reads the document of a run; brief leaves out its steps and whatever
+// has a payload.
+func (e *Engine) document(id string, brief bool) (c *Checkpoint, err error) {
+	live, queued := e.executing(id)
 	err = e.book.View(id, func(s *journal.Snapshot) error {
-		d := &document{snapshot: s, engine: e, live: b != nil && !sleeping, queued: b == nil && changed != nil}
+		d := &document{snapshot: s, engine: e, live: live, queued: queued, brief: brief}
 		c, err = d.build()
 		return err
 	})
@@ -30,6 +34,7 @@ type document struct {
 	engine   *Engine
 	live     bool // this process executes it now
 	queued   bool // this process will execute it
+	brief    bool
 	err      error
 }
 
@@ -48,7 +53,9 @@ func (d *document) build() (*Checkpoint, error) {
 		c.Upgrades = append(c.Upgrades, Upgraded(u))
 	}
 	for _, st := range s.Steps {
-		c.Steps = append(c.Steps, d.step(st))
+		if !d.brief {
+			c.Steps = append(c.Steps, d.step(st))
+		}
 		if st.Phase == journal.PhaseCompleted {
 			c.CompletedSteps = append(c.CompletedSteps, st.Name)
 		}
@@ -63,6 +70,9 @@ func (d *document) build() (*Checkpoint, error) {
 
 // json reads a body that holds JSON. An error is kept.
 func (d *document) json(body *kv.Body) json.RawMessage {
+	if d.brief {
+		return nil
+	}
 	data, err := d.snapshot.Body(body)
 	if err != nil {
 		d.err = err

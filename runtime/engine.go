@@ -24,7 +24,9 @@ type Engine struct {
 	pauses  pauses
 	keys    keys
 	sends   host.Sends // of all calls of this process
-	id      string     // who holds this engine's leases, for people too
+	// verdicts is what lists know of whether runs can go on.
+	verdicts verdicts
+	id       string // who holds this engine's leases, for people too
 
 	// closing is cancelled when Close begins; background are the goroutines
 	// that end then.

@@ -39,11 +39,10 @@ type Health struct {
 // on a store that other processes use too it reads the list of open runs.
 func (e *Engine) Health() Health {
 	h := Health{Store: e.store.Health(), States: map[RunState]int{}}
-	listings, _ := e.book.Listings() // what cannot be read is not counted: the condition says why
-	for _, l := range listings {
+	_ = e.book.EachOpen(func(_ string, l *journal.Listing) { // what cannot be read is not counted: the condition says why
 		h.Open++
 		h.States[listed(l)]++
-	}
+	})
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.outage != nil {
@@ -68,9 +67,12 @@ func (e *Engine) Health() Health {
 }
 
 // listed is the state that a listing tells.
-func listed(l journal.Listing) RunState {
-	if l.Phase == journal.PhaseOpen {
+func listed(l *journal.Listing) RunState {
+	switch l.Phase {
+	case journal.PhaseOpen:
 		return StateRunning
+	case journal.PhaseUnreadable:
+		return ""
 	}
 	return RunState(l.Phase)
 }

@@ -1,10 +1,16 @@
 package runtime
 
 import (
-	"encoding/base64"
-	"slices"
-	"strings"
+	"errors"
 	"time"
+
+	"github.com/pawl-dev/pawl/runtime/internal/journal"
+)
+
+// How many runs a page has.
+const (
+	defaultPage = 50
+	largestPage = 500
 )
 
 // Query selects runs. Its zero value selects all.
@@ -38,7 +44,8 @@ type Summary struct {
 	Started    time.Time         `json:"started"`
 	Updated    time.Time         `json:"updated"`
 	// Unreadable says why the run cannot be read; then only the fields that are
-	// known without it are filled in, and State is empty.
+	// known without it are filled in, and State is empty. It is counted with the
+	// reason "unreadable" once that is known of it.
 	Unreadable string `json:"unreadable,omitempty"`
 }
 
@@ -63,83 +70,69 @@ type Page struct {
 	// stable: a run that stays as it is is on one page.
 	Next string `json:"next_cursor,omitempty"`
 	// Counts are those of all runs that the query selects, whatever their state
-	// and reason.
+	// and reason. Completed runs are counted unless the query selects by workflow
+	// or text: then they have no row, but for a label that no more than 500 runs
+	// have.
 	Counts []Count `json:"counts"`
 }
 
-// List returns a page of the runs that q selects (nil: all). A cursor that is
-// none fails with [ErrInvalidInput].
+// List returns a page of the runs that q selects (nil: all). It reads the runs
+// of the page; all others it knows by what is kept for lists: of a title the
+// first 256 bytes. A cursor that is none fails with [ErrInvalidInput], a store
+// that cannot be read with [ErrUnavailable].
+//
+// A request looks at no more than 100,000 runs that have ended: then the page is
+// shorter than its limit, perhaps empty, and Next goes on from there. So only a
+// page without Next is the last one.
 func (e *Engine) List(q *Query) (*Page, error) {
-	// TODO: thin; reads every run.
 	if q == nil {
 		q = new(Query)
 	}
-	limit := q.Limit
-	if limit <= 0 {
-		limit = 50
+	l, err := e.selection(q)
+	if err != nil {
+		return nil, err
 	}
-	var all []Summary
-	counts := map[Count]int{}
-	oldest := map[Count]time.Time{}
-	for id, err := range e.book.Runs() {
-		if err != nil {
+	if err := l.open(); err != nil {
+		return nil, err
+	}
+	if err := l.ended(); err != nil {
+		return nil, err
+	}
+	p := &Page{Items: []Summary{}, Counts: l.tally.counts(), Next: l.next()}
+	for _, at := range l.page() {
+		s, err := e.summary(at.run())
+		switch {
+		case errors.Is(err, ErrNotFound): // its start is not durable, or never was
+		case errors.Is(err, ErrUndecodable):
+			e.book.Unreadable(at.run())
+			p.Items = append(p.Items, l.unreadable(at.run(), err))
+		case err != nil:
 			return nil, err
+		case l.still(s):
+			p.Items = append(p.Items, *s)
 		}
-		c, err := e.checkpoint(id)
-		if err != nil {
-			all = append(all, Summary{Unreadable: err.Error()})
-			continue
-		}
-		reason := ""
-		if len(c.Reasons) > 0 {
-			reason = c.Reasons[0].Code
-		}
-		text := strings.ToLower(c.Title + " " + c.ExternalID + " " + c.Run)
-		if q.Workflow != "" && c.Workflow.Name != q.Workflow || q.Label != "" && c.Labels[q.Label] != q.Value ||
-			!strings.Contains(text, strings.ToLower(q.Text)) {
-			continue
-		}
-		count := Count{State: c.State, Reason: reason}
-		counts[count]++
-		if reason != "" && (oldest[count].IsZero() || c.Updated.Before(oldest[count])) {
-			oldest[count] = c.Updated
-		}
-		if q.State != "" && c.State != q.State || q.Reason != "" && reason != q.Reason {
-			continue
-		}
-		all = append(all, Summary{
-			Run: c.Run, ExternalID: c.ExternalID, Title: c.Title, Labels: c.Labels, Workflow: c.Workflow, Seq: c.Seq, State: c.State,
-			Reasons: c.Reasons, ResumeFrom: c.ResumeFrom, Started: c.Started, Updated: c.Updated,
-		})
-	}
-	rank := func(s Summary) int {
-		switch s.State {
-		case StateCompleted:
-			return 2
-		case StateRunning, StateQueued, StateWaiting:
-			return 1
-		}
-		return 0
-	}
-	slices.SortStableFunc(all, func(a, b Summary) int { return rank(a) - rank(b) })
-	p := &Page{Items: []Summary{}, Counts: []Count{}}
-	for c, n := range counts {
-		c.Runs, c.Oldest = n, oldest[c] // from the key without them
-		p.Counts = append(p.Counts, c)
-	}
-	slices.SortFunc(p.Counts, func(a, b Count) int { return strings.Compare(string(a.State)+a.Reason, string(b.State)+b.Reason) })
-	from := 0
-	if q.After != "" {
-		last, err := base64.RawURLEncoding.DecodeString(q.After)
-		if err != nil {
-			return nil, ErrInvalidInput
-		}
-		from = slices.IndexFunc(all, func(s Summary) bool { return s.Run == string(last) }) + 1
-	}
-	to := min(from+limit, len(all))
-	p.Items = append(p.Items, all[from:to]...)
-	if to < len(all) {
-		p.Next = base64.RawURLEncoding.EncodeToString([]byte(all[to-1].Run))
 	}
 	return p, nil
+}
+
+// summary reads a run for a list.
+func (e *Engine) summary(run string) (*Summary, error) {
+	c, err := e.document(run, true)
+	if err != nil {
+		return nil, err
+	}
+	return &Summary{
+		Run: c.Run, ExternalID: c.ExternalID, Title: c.Title, Labels: c.Labels, Workflow: c.Workflow, Seq: c.Seq, State: c.State,
+		Reasons: c.Reasons, ResumeFrom: c.ResumeFrom, Started: c.Started, Updated: c.Updated,
+	}, nil
+}
+
+// unreadable is what is known of a run that cannot be read.
+func (l *selection) unreadable(run string, err error) Summary {
+	s := Summary{Run: run, Labels: map[string]string{}, Reasons: []Reason{}, Unreadable: err.Error()}
+	if known, ok := l.engine.book.Listing(run); ok && known.Format == journal.Format {
+		s.ExternalID, s.Title, s.Workflow.Name = known.ExternalID, known.Title, known.Workflow
+		s.Started = time.UnixMicro(known.Started).UTC()
+	}
+	return s
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"maps"
 	"slices"
+
+	"github.com/pawl-dev/pawl/runtime/internal/journal"
 )
 
 // Recover lets the recovery go that [Options].Paused held back: it enters every
@@ -52,25 +54,25 @@ func (e *Engine) mayRecover() (paused bool, err error) {
 }
 
 func (e *Engine) letGo(ctx context.Context) error {
-	listings, err := e.book.Listings()
-	if err != nil {
+	open := map[string]bool{}
+	if err := e.book.EachOpen(func(run string, _ *journal.Listing) { open[run] = true }); err != nil {
 		return err
 	}
 	e.mu.Lock()
 	for id := range e.live {
-		delete(listings, id)
+		delete(open, id)
 	}
 	for id := range e.expected { // those of an outage that has just ended
-		delete(listings, id)
+		delete(open, id)
 	}
 	e.mu.Unlock()
-	if len(listings) > 0 {
+	if len(open) > 0 {
 		if err := e.life.begin(e); err != nil {
 			return err
 		}
 	}
 	e.hold(false)
-	if err := e.goOn(ctx, slices.Sorted(maps.Keys(listings))); err != nil {
+	if err := e.goOn(ctx, slices.Sorted(maps.Keys(open))); err != nil {
 		e.hold(true)
 		return err
 	}

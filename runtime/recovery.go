@@ -169,6 +169,9 @@ func (e *Engine) reenter(id string) (*body, error) {
 	if err != nil {
 		e.opts.Logger.Warn("run not recovered", keyRun, id, keyError, err)
 	}
+	if errors.Is(err, ErrUndecodable) {
+		e.book.Unreadable(id)
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	b := e.live[id] // nil if it has nowhere to go, or has left already

@@ -124,6 +124,12 @@ func (e *Engine) watch(id string) (b *body, changed <-chan struct{}, sleeping bo
 	return b, b.changed, b.timer != nil
 }
 
+// executing reports whether this process executes the run now, or will.
+func (e *Engine) executing(id string) (live, queued bool) {
+	b, changed, sleeping := e.watch(id)
+	return b != nil && !sleeping, b == nil && changed != nil
+}
+
 // Await waits for the run's output and decodes it. It waits as long as the run
 // may go on by itself. For a run that does not it fails with a [StepError]
 // around [ErrFailed], [ErrNeedsDecision], [ErrIncompatible] or

@@ -83,6 +83,7 @@ func setup(t *testing.T, tools ...host.Tool) *bundle {
 		if err := b.engine.Check(); err != nil && !b.damaged {
 			t.Errorf("the store is not sound: %v", err)
 		}
+		b.agree()
 		b.close()
 	})
 	return b

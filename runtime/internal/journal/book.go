@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"iter"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/pawl-dev/pawl/kv"
@@ -21,6 +22,7 @@ type Book struct {
 	identity identity
 	values   turns // of those who change a value that steps keep
 	opened   opened
+	counting sync.Mutex // of whoever counts the runs that have ended
 }
 
 // identity is made when a store is first opened. The id is part of every

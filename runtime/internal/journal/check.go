@@ -115,7 +115,7 @@ func (c *checker) open() error {
 		} else if s != nil && s.Ended() {
 			c.note("run %s is listed as open and has ended", run)
 		} else if s != nil {
-			c.checkListing(run, item.Value, s)
+			c.checkListing(run, item.Key, item.Value, s)
 		}
 	}
 	return nil
@@ -135,6 +135,8 @@ func (c *checker) completed() error {
 		c.ended[run] = true
 		if s, ok := c.states[run]; !ok || (s != nil && !s.Ended()) {
 			c.note("run %s is listed as ended and has not", run)
+		} else if s != nil && !bytes.Equal(item.Value, []byte{Format}) { // what programs wrote that kept no listing
+			c.checkListing(run, item.Key, item.Value, s)
 		}
 	}
 	return nil

@@ -1,17 +1,16 @@
 package journal
 
 import (
-	"maps"
-	"slices"
-	"strings"
-	"sync"
+	"crypto/sha256"
+	"encoding/binary"
+	"strconv"
 
 	"github.com/pawl-dev/pawl/kv"
 )
 
-// Listing is what lists need of a run that is not ended. It is folded from the
-// run's records and kept under the run's open key, by the batch of the record
-// that changes it, so that a list reads no run.
+// Listing is what lists need of a run. It is folded from the run's records and
+// kept under the run's open key, by the batch of the record that changes it, and
+// under its ended key by the one that ends it: so a list reads no run.
 type Listing struct {
 	Format     int    `cbor:"1,keyasint"`
 	ExternalID string `cbor:"2,keyasint"`
@@ -19,12 +18,26 @@ type Listing struct {
 	Title      string `cbor:"4,keyasint,omitempty"`
 	Started    int64  `cbor:"5,keyasint"` // microseconds
 	Phase      Phase  `cbor:"6,keyasint"`
-	// Code is that of the park, in PhaseDecision, or of the wait, in PhaseWaiting
-	// if a call waits.
+	// Code is that of the park, in PhaseDecision, of the wait, in PhaseWaiting if
+	// a call waits, or of the failure, in PhaseFailed.
 	Code string `cbor:"7,keyasint,omitempty"`
 	// Due is when the next attempt is due, in PhaseWaiting; microseconds.
 	Due int64 `cbor:"8,keyasint,omitempty"`
+	// Clean says that the attempt was left in good order, in PhaseOpen.
+	Clean bool `cbor:"9,keyasint,omitempty"`
+	// Since is when the run came to rest like this, or ended; microseconds, 0
+	// while an attempt is under way or was not left in good order.
+	Since int64 `cbor:"10,keyasint,omitempty"`
+	// Pins and Version are the beginnings of the digests of the run's pins and of
+	// its workflow: runs with equal pins can go on with the same programs. Pins is
+	// 0 in a listing of a program that did not write all this.
+	Pins    uint64 `cbor:"11,keyasint,omitempty"`
+	Version uint64 `cbor:"12,keyasint,omitempty"`
 }
+
+// PhaseUnreadable is the phase, in listings in memory alone, of an open run
+// whose records cannot be understood.
+const PhaseUnreadable Phase = "unreadable"
 
 // maxListedTitle bounds the title in a listing, in bytes: a million open runs
 // are to fit into memory.
@@ -33,129 +46,96 @@ const maxListedTitle = 256
 // maxListing is more than a listing takes in a batch, in bytes.
 const maxListing = 1 << 10
 
-// listing is what lists need of the state.
-func (s *State) listing() Listing {
+// Listing is what lists need of the state.
+func (s *State) Listing() Listing {
 	l := Listing{
 		Format: Format, ExternalID: s.Start.ExternalID, Workflow: s.Start.Workflow,
 		Title: cut(s.Start.Title, maxListedTitle), Started: micros(s.Started), Phase: s.Phase,
+		Pins: s.pinned(), Version: ShortDigest(s.Start.Digest),
 	}
-	switch {
-	case s.Phase == PhaseDecision && s.Park != nil:
+	switch s.Phase {
+	case PhaseDecision:
 		l.Code = s.Park.Code
-	case s.Phase == PhaseWaiting:
+	case PhaseFailed:
+		l.Code = s.Steps[s.Current].Failure.Code
+	case PhaseWaiting:
 		l.Due = micros(s.Steps[s.Current].Next)
 		if s.Wait != nil {
 			l.Code = s.Wait.Code
 		}
+	case PhaseOpen:
+		l.Clean = s.Clean
+	}
+	if s.Phase != PhaseOpen || s.Clean {
+		l.Since = micros(s.Updated)
 	}
 	return l
 }
 
-// list adds the run's new listing to the batch of the record that changes it.
-// The caller holds mu.
-func (r *Run) list(with *kv.Batch) *kv.Batch {
-	if r.state.Ended() {
-		r.book.opened.remove(r.id)
-		return with
+// pinned is the beginning of the digest of the pins, computed once.
+func (s *State) pinned() uint64 {
+	if s.pins == 0 {
+		sum := sha256.Sum256(encode(s.Start.Pins))
+		s.pins = max(1, binary.BigEndian.Uint64(sum[:]))
 	}
-	l := r.state.listing()
+	return s.pins
+}
+
+// ShortDigest is the beginning of a digest of a workflow as listings have it, 0
+// if it is none.
+func ShortDigest(digest string) uint64 {
+	hex := digestPart(digest)
+	n, _ := strconv.ParseUint(hex[:min(len(hex), 16)], 16, 64)
+	return n
+}
+
+// list adds the run's new listing to the batch of the record that changes it.
+// The caller holds mu. A run that ends stays in memory as it was until its end
+// is durable: see [Run.Complete].
+func (r *Run) list(with *kv.Batch) *kv.Batch {
+	l := r.state.Listing()
 	if l == r.listed {
 		return with
 	}
 	r.listed = l
-	r.book.opened.set(r.id, l)
 	if with == nil {
 		with = new(kv.Batch)
 	}
+	if r.state.Ended() {
+		with.Delete(join(prefixOpen, r.id))
+		with.Set(endedKey(r.state.Updated, r.id), encode(l))
+		return with
+	}
+	r.book.opened.set(r.id, l)
 	with.Set(join(prefixOpen, r.id), encode(l))
 	return with
 }
 
-// opened holds the listings of the open runs in memory. It is safe for
-// concurrent use. Runs that somebody else changes meanwhile are not seen until
-// it is read anew.
-type opened struct {
-	mu   sync.Mutex
-	runs map[string]Listing
-}
-
-func (o *opened) set(run string, l Listing) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.runs == nil {
-		o.runs = map[string]Listing{}
+// decodeListing reads a listing; false if it is none that this program
+// understands, or one of a program that wrote less.
+func decodeListing(value []byte) (l Listing, whole bool) {
+	if decode(value, &l) != nil || l.Format != Format {
+		return Listing{Phase: PhaseOpen}, false
 	}
-	o.runs[strings.Clone(run)] = l
+	return l, l.Pins != 0
 }
 
-func (o *opened) remove(run string) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	delete(o.runs, run)
-}
-
-func (o *opened) copy() map[string]Listing {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return maps.Clone(o.runs)
-}
-
-// ReadOpen reads the listings of all open runs from the store and returns
-// their ids, oldest first. A listing that cannot be understood says nothing of
-// its run but that it is open: whoever enters the run finds out.
-func (b *Book) ReadOpen() ([]string, error) {
-	runs := map[string]Listing{}
-	err := b.view(func(v kv.View) error {
-		clear(runs)
-		for item, err := range v.Scan(kv.Range{Prefix: prefixOpen}) {
-			if err != nil {
-				return err
-			}
-			var l Listing
-			if decode(item.Value, &l) != nil || l.Format != Format {
-				l = Listing{Phase: PhaseOpen}
-			}
-			runs[string(item.Key[len(prefixOpen):])] = l
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	b.opened.mu.Lock()
-	b.opened.runs = runs
-	ids := slices.Sorted(maps.Keys(runs))
-	b.opened.mu.Unlock()
-	return ids, nil
-}
-
-// Listing is what is known of an open run; false if none with that id is.
-func (b *Book) Listing(run string) (Listing, bool) {
-	b.opened.mu.Lock()
-	defer b.opened.mu.Unlock()
-	l, ok := b.opened.runs[run]
-	return l, ok
-}
-
-// Listings are the listings of the open runs by id: from memory where this
-// process alone uses the store.
-func (b *Book) Listings() (map[string]Listing, error) {
-	if !b.store.Exclusive() {
-		if _, err := b.ReadOpen(); err != nil {
-			return nil, err
-		}
-	}
-	return b.opened.copy(), nil
-}
-
-// checkListing compares a listing with its run.
-func (c *checker) checkListing(run string, value []byte, s *State) {
+// checkListing compares a listing with its run. One of a program that wrote
+// less is no worse for it.
+func (c *checker) checkListing(run string, key, value []byte, s *State) {
 	var l Listing
 	if err := decode(value, &l); err != nil {
-		c.note("run %s: undecodable record at %q: %w", run, join(prefixOpen, run), err)
+		c.note("run %s: undecodable record at %q: %w", run, key, err)
 		return
 	}
-	if want := s.listing(); l != want {
+	want := s.Listing()
+	if l.Pins == 0 {
+		want.Clean, want.Since, want.Pins, want.Version = false, 0, 0, 0
+		if want.Phase == PhaseFailed {
+			want.Code = ""
+		}
+	}
+	if l != want {
 		c.note("run %s is listed as %s %s and is %s %s", run, l.Phase, l.Code, want.Phase, want.Code)
 	}
 }

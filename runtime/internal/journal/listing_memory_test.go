@@ -19,7 +19,7 @@ func TestMemoryOfAnOpenRun(t *testing.T) {
 	for i := range runs {
 		start := &Start{ExternalID: fmt.Sprintf("%0128d", i), Workflow: strings.Repeat("w", 64), Title: strings.Repeat("t", 800)}
 		s := &State{Start: start, Phase: PhaseDecision, Park: &Park{Code: strings.Repeat("c", 32)}}
-		o.set(fmt.Sprintf("%026d", i), s.listing())
+		o.set(fmt.Sprintf("%026d", i), s.Listing())
 	}
 	goruntime.GC()
 	goruntime.ReadMemStats(&after)

@@ -46,7 +46,7 @@ func (b *Book) Open(run string, observe Observer) (*Run, error) {
 	var r *Run
 	err := b.View(run, func(s *Snapshot) error {
 		r = b.newRun(run, kv.TakeChain(b.store, s.prefix, s.head), s.State, observe)
-		r.listed = s.listing()
+		r.listed = s.Listing()
 		return nil
 	})
 	return r, err

@@ -31,7 +31,7 @@ func (r *Run) Reload() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.book.View(r.id, func(s *Snapshot) error {
-		r.chain, r.state, r.listed = kv.TakeChain(r.book.store, s.prefix, s.head), s.State, s.listing()
+		r.chain, r.state, r.listed = kv.TakeChain(r.book.store, s.prefix, s.head), s.State, s.Listing()
 		r.last, r.queued = nil, nil
 		return nil
 	})

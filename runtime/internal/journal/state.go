@@ -51,6 +51,7 @@ type State struct {
 
 	recoveredAt [3]int // step, attempt and position of the last recovery
 	worked      int64  // what is recorded of the work of the open attempt
+	pins        uint64 // see pinned; 0 until somebody asks
 }
 
 // Step is a step of a run.

@@ -37,7 +37,7 @@ func (s *State) upgrade(r *Upgrade, at time.Time) error {
 	}
 	start := *s.Start
 	start.Digest, start.Version, start.Pins, start.Steps = r.Digest, r.Version, r.Pins, r.Steps
-	s.Start = &start
+	s.Start, s.pins = &start, 0
 	s.Steps = slices.Clip(s.Steps[:s.Current+1])
 	for _, name := range r.Steps[s.Current+1:] {
 		s.Steps = append(s.Steps, &Step{Name: name, Phase: PhasePending})

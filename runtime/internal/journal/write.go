@@ -7,7 +7,6 @@ import (
 
 	"github.com/pawl-dev/pawl/host"
 	"github.com/pawl-dev/pawl/host/abi"
-	"github.com/pawl-dev/pawl/kv"
 )
 
 // Refuse records a call that never becomes an intent, with its charge, and
@@ -70,7 +69,11 @@ func (r *Run) Complete(ctx context.Context, output []byte) error {
 	if err != nil || !last {
 		return err
 	}
-	return wait.Wait(ctx)
+	if err := wait.Wait(ctx); err != nil {
+		return err
+	}
+	r.book.opened.end(r.id)
+	return nil
 }
 
 func (r *Run) complete(output []byte) (wait *barrier, last bool, err error) {
@@ -84,15 +87,12 @@ func (r *Run) complete(output []byte) (wait *barrier, last bool, err error) {
 	durable := []Event{ended, ended}
 	durable[1].Kind = StepCompleted
 	records := []Record{{Done: &Done{Step: step, Attempt: s.Steps[step].Attempts, Output: body}}}
-	with := new(kv.Batch)
 	if last = step+1 == len(s.Steps); last {
-		with.Delete(join(prefixOpen, r.id))
-		with.Set(endedKey(time.Now(), r.id), []byte{Format})
 		durable = append(durable, Event{Kind: Completed, Call: -1})
 	} else {
 		records = append(records, r.beginNext(step+1))
 	}
-	wait, err = r.append(with, durable, records...)
+	wait, err = r.append(nil, durable, records...)
 	return wait, last, err
 }
 
