@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"sync/atomic"
 	"time"
 
@@ -83,7 +82,10 @@ func (a *attempt) enter(ctx context.Context, at time.Time) (*sandbox.Exit, error
 		return nil, err
 	}
 	a.run.Meter(&a.worked)
-	exit, err := a.guest(ctx, at, &sandbox.Entry{Work: work, Worked: &a.worked, Call: a.call, Log: a.log})
+	if err := a.run.EnterLog(); err != nil {
+		return nil, err
+	}
+	exit, err := a.guest(ctx, at, &sandbox.Entry{Work: work, Worked: &a.worked, Call: a.call, Log: a.log, LeftOut: a.leaveOut})
 	if trap := new(sandbox.Trap); spent != nil && errors.As(err, &trap) && trap.Code == sandbox.TrapWorkLimit {
 		return nil, spent
 	}
@@ -180,10 +182,6 @@ func (a *attempt) random(call int) (key [32]byte) {
 	mac.Write(binary.BigEndian.AppendUint64(nil, uint64(int64(call))))
 	copy(key[:], mac.Sum(nil))
 	return key
-}
-
-func (a *attempt) log(level slog.Level, line string) {
-	a.body.emit(Event{Kind: Logged, Call: -1, Level: level, Message: line})
 }
 
 // settle records how the attempt ended.

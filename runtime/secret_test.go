@@ -159,7 +159,7 @@ func TestNoFormOfASecretIsKeptAndARotatedOneWorks(t *testing.T) {
 	b.opts.Observer = func(e pawl.Event) { fmt.Fprintf(told, "%+v\n", e) }
 	b.reopen()
 	w := b.deploy(folder(t, "", `tools = ["keyed", "read"]`, `tools = ["asked", "once"]`))
-	c := b.rest(b.start(w, "r1", `{"one":[{"call":"keyed"},{"call":"read","ignore":true}],"two":[{"call":"asked"},{"call":"once"}]}`))
+	c := b.rest(b.start(w, "r1", `{"one":[{"call":"keyed"},{"call":"read","ignore":true},{"tell":true}],"two":[{"call":"asked"},{"call":"once"}]}`))
 	if c.State != pawl.StateNeedsDecision || c.Reasons[0].Code != "unknown" {
 		t.Fatalf("state %s: %+v, %+v", c.State, c.Reasons, c.LastError)
 	}
@@ -188,6 +188,10 @@ func TestNoFormOfASecretIsKeptAndARotatedOneWorks(t *testing.T) {
 		t.Errorf("%d effects under keys of their own", n)
 	}
 	g.mu.Unlock()
+	lines, err := b.find("r1").Logs()
+	if err != nil || len(lines) != 1 || !strings.Contains(lines[0].Text, mark) {
+		t.Errorf("logged %v, %v", lines, err)
+	}
 	text, err := json.Marshal(documents)
 	if err != nil {
 		t.Fatal(err)

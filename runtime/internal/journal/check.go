@@ -50,6 +50,7 @@ func (c *checker) runs() error {
 		}
 		c.states[id] = s.State
 		c.bodies(s)
+		c.logs(s)
 		if err := c.workflow(s.Start.Digest); err != nil {
 			c.note("run %s: %w", id, err)
 		}

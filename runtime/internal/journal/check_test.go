@@ -16,7 +16,10 @@ func sound(t *testing.T) *shelf {
 	t.Helper()
 	s := newShelf(t)
 	ended := s.begin("ended", "id-ended", Limits{})
+	ended.log("a", "b")
 	s.call(ended, 0, host.Contract{Effect: host.Keyed}, applied())
+	ended.log("c")
+	ended.LeaveOut(1, 1, 1)
 	parked := s.begin("parked", "id-parked", Limits{})
 	s.begin("open", "id-open", Limits{})
 	labelled := &Start{
@@ -77,12 +80,21 @@ func TestCheckFindsWhatDoesNotFit(t *testing.T) {
 		damage func(s *shelf)
 		want   []string
 	}{
-		"a missing record":                          {func(s *shelf) { delete(s.durable, "r/open/e\x00\x00\x00\x00\x00\x00\x00\x01") }, []string{"run open: undecodable"}},
-		"a missing head":                            {func(s *shelf) { delete(s.durable, "r/open/h") }, []string{"run open is listed as open and does not exist", `external id "id-open" names run open`}},
-		"a changed input":                           {func(s *shelf) { s.durable[s.chunk("r/open/", 'i')] = large('x') }, []string{"run open: undecodable"}},
-		"a missing request":                         {func(s *shelf) { delete(s.durable, s.chunk("r/ended/", 'q')) }, []string{"run ended: undecodable"}},
-		"a missing response":                        {func(s *shelf) { delete(s.durable, s.chunk("r/ended/", 'a')) }, []string{"run ended: undecodable"}},
-		"a missing output":                          {func(s *shelf) { delete(s.durable, s.chunk("r/ended/", 'o')) }, []string{"run ended: undecodable"}},
+		"a missing record":                      {func(s *shelf) { delete(s.durable, "r/open/e\x00\x00\x00\x00\x00\x00\x00\x01") }, []string{"run open: undecodable"}},
+		"a missing head":                        {func(s *shelf) { delete(s.durable, "r/open/h") }, []string{"run open is listed as open and does not exist", `external id "id-open" names run open`}},
+		"a changed input":                       {func(s *shelf) { s.durable[s.chunk("r/open/", 'i')] = large('x') }, []string{"run open: undecodable"}},
+		"a missing request":                     {func(s *shelf) { delete(s.durable, s.chunk("r/ended/", 'q')) }, []string{"run ended: undecodable"}},
+		"a missing response":                    {func(s *shelf) { delete(s.durable, s.chunk("r/ended/", 'a')) }, []string{"run ended: undecodable"}},
+		"a missing output":                      {func(s *shelf) { delete(s.durable, s.chunk("r/ended/", 'o')) }, []string{"run ended: undecodable"}},
+		"lines that are missing":                {func(s *shelf) { delete(s.durable, s.page("ended", 1, 2)) }, []string{"1 lines up to 3, behind line 0"}},
+		"a page that nobody can read":           {func(s *shelf) { s.durable[s.page("ended", 1, 2)] = []byte("?") }, []string{"run ended: undecodable"}},
+		"a page of another format":              {func(s *shelf) { s.durable[s.page("ended", 1, 2)] = encode(logPage{Format: 2}) }, []string{"format 2"}},
+		"a log of an attempt that is not there": {func(s *shelf) { s.durable[s.page("ended", 2, 2)] = s.durable[s.page("ended", 1, 2)] }, []string{"attempt 2 of step one, which is not there"}},
+		"a log of another step": {func(s *shelf) {
+			s.durable[string(logKey("open", logScope{1, 1, 0}, 2))] = s.durable[s.page("ended", 1, 2)]
+		}, []string{`a log of step 1, "one", which is not there`}},
+		"what was left out in the place of lines":   {func(s *shelf) { s.durable[s.page("ended", 1, 3)] = s.durable[s.page("ended", 1, lastPage)] }, []string{"neither lines nor"}},
+		"a key too short among a log's":             {func(s *shelf) { s.durable["r/open/l1"] = nil }, []string{"not the key of a log's page"}},
 		"a workflow that is gone":                   {func(s *shelf) { delete(s.durable, "w/0badcafe") }, []string{"run ended: pawl: not found: workflow", "run open: pawl: not found: workflow", "run parked: pawl: not found: workflow", "run labelled: pawl: not found: workflow"}},
 		"a workflow's file that is gone":            {func(s *shelf) { delete(s.durable, s.under("w/0badcafe/")) }, []string{"run ended: workflow", "run open: workflow", "run parked: workflow", "run labelled: workflow"}},
 		"a module that is gone":                     {func(s *shelf) { delete(s.durable, s.under("m/")) }, []string{"run ended: pawl: not found: module", "run open: pawl: not found: module", "run parked: pawl: not found: module", "run labelled: pawl: not found: module"}},

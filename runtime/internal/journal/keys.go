@@ -12,7 +12,7 @@ var (
 	prefixModule   = []byte("m/") // modules by digest (blobs)
 	prefixDeployed = []byte("w/") // workflows by digest
 	prefixNamed    = []byte("n/") // name of a workflow -> digest of what was deployed last
-	prefixRun      = []byte("r/") // chains of runs: r/RUN/
+	prefixRun      = []byte("r/") // chains of runs: r/RUN/; r/RUN/l: what their guests logged
 	prefixExternal = []byte("x/") // external id -> run
 	prefixValue    = []byte("k/") // values that steps keep: k/r/RUN/key, k/w/WORKFLOW/key
 	prefixBusiness = []byte("b/") // business keys of tools, by name

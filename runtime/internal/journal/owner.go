@@ -32,7 +32,7 @@ func (r *Run) Reload() error {
 	defer r.mu.Unlock()
 	return r.book.View(r.id, func(s *Snapshot) error {
 		r.chain, r.state, r.listed = kv.TakeChain(r.book.store, s.prefix, s.head), s.State, s.Listing()
-		r.last, r.queued = nil, nil
+		r.last, r.queued, r.logs = nil, nil, runLog{}
 		return nil
 	})
 }

@@ -35,6 +35,7 @@ type Run struct {
 	since time.Time
 	tick  *time.Timer
 	meter *atomic.Int64 // of the open attempt; nil while no guest computes
+	logs  runLog        // of the open attempt
 }
 
 func (b *Book) newRun(id string, chain *kv.Chain, state *State, observe Observer) *Run {
@@ -137,6 +138,7 @@ func (r *Run) append(with *kv.Batch, durable []Event, records ...Record) (*barri
 	}
 	e.Work = r.unrecorded()
 	data := encode(e)
+	with = r.logs.add(with, r.id, e.At)
 	if err := fits(data, with); err != nil {
 		return nil, err
 	}
@@ -145,6 +147,7 @@ func (r *Run) append(with *kv.Batch, durable []Event, records ...Record) (*barri
 		return nil, &UndecodableError{Run: r.id, Key: string(runPrefix(r.id)), Err: err} // a bug: never written
 	}
 	r.unmeter(records)
+	r.logged(records)
 	b := &barrier{pending: r.chain.Append(data, r.list(with))}
 	if r.notices != nil {
 		for i := range durable {

@@ -43,6 +43,9 @@ type Entry struct {
 	// characters, cut at MaxLogLine: puts at their level, stdout at info,
 	// stderr at warn. Defaults to nothing.
 	Log func(level slog.Level, line string)
+	// LeftOut is told of what was beyond MaxLogBytes and not given to Log; what
+	// was not even looked at counts as one line. Defaults to nobody being told.
+	LeftOut func(lines, bytes int)
 }
 
 // Request is a call as the guest made it. It belongs to who is given it.
@@ -135,7 +138,9 @@ func (m *Module) enter(ctx context.Context, in *instance, pages uint32, export s
 		code, err = in.run(context.WithValue(ctx, instanceKey{}, in), e.runtime, compiled, export)
 		return err
 	})
-	in.flush()
+	if in.ownEnd() {
+		in.flush()
+	}
 	if err := in.verdict(ctx, code, err); err != nil {
 		return nil, err
 	}

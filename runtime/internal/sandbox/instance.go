@@ -51,7 +51,7 @@ type instance struct {
 type instanceKey struct{}
 
 func newInstance(target phase, e *Entry) *instance {
-	in := &instance{entry: e, target: target, clock: newClock(e.Start), log: guestLog{sink: e.Log}, work: newWork(e.Work, e.Worked)}
+	in := &instance{entry: e, target: target, clock: newClock(e.Start), log: guestLog{sink: e.Log, leftOut: e.LeftOut}, work: newWork(e.Work, e.Worked)}
 	in.random = random{key: e.Random, index: -1}
 	return in
 }
@@ -140,6 +140,13 @@ func protect(f func() error) (err error) {
 		}
 	}()
 	return f()
+}
+
+// ownEnd reports whether the guest came to its end by itself. One that was
+// ended from outside may be entered again, and goes on with the line then.
+func (in *instance) ownEnd() bool {
+	var trap *Trap
+	return in.stop == nil || errors.As(in.stop, &trap)
 }
 
 // flush logs what the guest left without a line end.

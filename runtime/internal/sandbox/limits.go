@@ -36,9 +36,11 @@ const DescribeLimit = 5 * time.Second
 const (
 	// MaxLogLine is where a line is cut, in bytes.
 	MaxLogLine = 8 << 10
-	// MaxLogBytes is what one entry may log, line ends counted; the rest is
-	// dropped, and one line says so. Of one write no more is looked at.
+	// MaxLogBytes is what one entry may log, with 64 bytes for each line: what
+	// a line costs whoever keeps it, and empty lines are work too. The rest is
+	// left out. Of one write no more is looked at.
 	MaxLogBytes = 1 << 20
+	logLineCost = 64
 )
 
 // maxFrame is the largest frame: the length of a head, a head, a body.

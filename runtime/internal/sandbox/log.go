@@ -9,10 +9,13 @@ import (
 // guestLog makes bounded lines of what a guest logs.
 type guestLog struct {
 	sink     func(level slog.Level, line string)
+	leftOut  func(lines, bytes int)
 	out, err lineBuffer
 	used     int
 	full     bool
 	tail     tail
+
+	lostLines, lostBytes int // that leftOut was not told of yet
 }
 
 func (l *guestLog) stdout(p []byte) error {
@@ -30,8 +33,9 @@ func (l *guestLog) stderr(p []byte) error {
 func (l *guestLog) bounded(p []byte, write func(p []byte)) {
 	write(p[:min(len(p), MaxLogBytes)])
 	if len(p) > MaxLogBytes {
-		l.fill()
+		l.lose(1, len(p)-MaxLogBytes)
 	}
+	l.report()
 }
 
 func (l *guestLog) stderrLine(line []byte) {
@@ -42,6 +46,9 @@ func (l *guestLog) stderrLine(line []byte) {
 // put logs a text as one or more lines.
 func (l *guestLog) put(level slog.Level, text []byte) {
 	if l.full {
+		seen := text[:min(len(text), MaxLogBytes)]
+		l.lose(1+bytes.Count(bytes.TrimSuffix(seen, newline), newline), len(text))
+		l.report()
 		return
 	}
 	emit := func(line []byte) { l.line(level, line) }
@@ -52,19 +59,20 @@ func (l *guestLog) put(level slog.Level, text []byte) {
 	})
 }
 
-// flush logs lines that were left unfinished.
+// flush logs lines that were left unfinished when the guest ended by itself.
 func (l *guestLog) flush() {
 	l.out.flush(func(line []byte) { l.line(slog.LevelInfo, line) })
 	l.err.flush(l.stderrLine)
+	l.report()
 }
 
 // line hands on one line, until the entry's limit is reached.
 func (l *guestLog) line(level slog.Level, line []byte) {
-	if l.sink == nil || l.full {
+	if l.sink == nil {
 		return
 	}
-	if l.used += len(line) + 1; l.used > MaxLogBytes { // with its end: empty lines are work too
-		l.fill()
+	if l.used += len(line) + logLineCost; l.full || l.used > MaxLogBytes {
+		l.lose(1, len(line)+1)
 		return
 	}
 	if text := clean(line); text != "" {
@@ -72,13 +80,24 @@ func (l *guestLog) line(level slog.Level, line []byte) {
 	}
 }
 
-// fill ends the log and says so, once.
-func (l *guestLog) fill() {
-	if !l.full && l.sink != nil {
-		l.sink(slog.LevelWarn, "the log limit of this step is reached; further lines are dropped")
-	}
+// lose ends the log: a shorter line that would still fit is no use behind one
+// that is missing.
+func (l *guestLog) lose(lines, bytes int) {
 	l.full = true
+	l.lostLines += lines
+	l.lostBytes += bytes
 }
+
+// report tells once for each write what was lost of it, since a write can hold
+// a million lines.
+func (l *guestLog) report() {
+	if l.lostLines > 0 && l.leftOut != nil {
+		l.leftOut(l.lostLines, l.lostBytes)
+	}
+	l.lostLines, l.lostBytes = 0, 0
+}
+
+var newline = []byte("\n")
 
 // clean makes a line safe to show: valid text without control characters,
 // which could move a terminal's cursor.

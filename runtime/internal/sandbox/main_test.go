@@ -104,6 +104,7 @@ type bench struct {
 	sandbox.Entry
 	requests []string // tool, head, body
 	lines    []string // level, line
+	lost     [2]int   // lines and bytes left out of the log
 }
 
 // newBench returns an entry whose calls are answered with their own bodies, one
@@ -115,6 +116,7 @@ func newBench(step, input string) *bench {
 		at := start.Add(time.Duration(len(b.requests)) * time.Second)
 		return &sandbox.Reply{Head: abi.ResultHead{Type: abi.TypeJSON}, Body: r.Body, At: at}, nil
 	}
+	b.LeftOut = func(lines, bytes int) { b.lost[0] += lines; b.lost[1] += bytes }
 	b.Log = func(level slog.Level, line string) { b.lines = append(b.lines, level.String()+" "+line) }
 	return b
 }

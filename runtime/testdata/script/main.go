@@ -40,6 +40,9 @@ type Op struct {
 	After  int    `json:"after,omitempty"`   // hours until NotYet is ready, instead of a moment
 	Panic  string `json:"panic,omitempty"`
 	Log    string `json:"log,omitempty"`
+	Write  string `json:"write,omitempty"` // to stdout, as it is
+	Lines  int    `json:"lines,omitempty"` // logs so many of 100 bytes
+	Tell   bool   `json:"tell,omitempty"`  // logs the results so far
 	// Chance calls the tool with the time, random numbers and the order of a
 	// map as its request.
 	Chance string `json:"chance,omitempty"`
@@ -103,6 +106,14 @@ func one(s *steps.Step, op Op, out *[]json.RawMessage) error {
 		panic(op.Panic)
 	case op.Log != "":
 		s.Log("%s", op.Log)
+	case op.Write != "":
+		fmt.Print(op.Write)
+	case op.Lines > 0:
+		for i := range op.Lines {
+			s.Log("%0100d", i)
+		}
+	case op.Tell:
+		s.Log("%s", *out)
 	case op.Big > 0:
 		big, err := json.Marshal(string(make([]byte, op.Big)))
 		*out = append(*out, big)

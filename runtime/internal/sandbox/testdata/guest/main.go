@@ -69,6 +69,10 @@ var behaviours = map[string]func(input []byte) []byte{
 		fmt.Print("six, unfinished")
 		return []byte("null")
 	},
+	"half": func(input []byte) []byte {
+		fmt.Print("half ")
+		return call("echo", input)
+	},
 	"flood": func([]byte) []byte {
 		line := strings.Repeat("x", 20_000)
 		for range 400 {
