@@ -26,6 +26,7 @@ type Engine struct {
 	sends   host.Sends // of all calls of this process
 	// verdicts is what lists know of whether runs can go on.
 	verdicts verdicts
+	imports  imports
 	id       string // who holds this engine's leases, for people too
 
 	// closing is cancelled when Close begins; background are the goroutines

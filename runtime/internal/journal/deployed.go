@@ -81,6 +81,38 @@ func (b *Book) Deployed(digest string) (d *Deployed, err error) {
 	return d, err
 }
 
+// AllDeployed returns all workflows by digest, and the digest that each name
+// means. Those whose records cannot be understood are left out, and are in err.
+func (b *Book) AllDeployed() (all map[string]*Deployed, named map[string]string, err error) {
+	var bad error
+	err = b.view(func(v kv.View) error {
+		all, named, bad = map[string]*Deployed{}, map[string]string{}, nil
+		for item, err := range v.Scan(kv.Range{Prefix: prefixDeployed, KeysOnly: true}) {
+			if err != nil {
+				return err
+			}
+			hex := string(item.Key[len(prefixDeployed):])
+			if strings.Contains(hex, "/") {
+				continue // a file of it
+			}
+			d, err := readDeployed(v, "sha256:"+hex)
+			if err != nil {
+				bad = errors.Join(bad, err)
+				continue
+			}
+			all["sha256:"+hex] = d
+		}
+		for item, err := range v.Scan(kv.Range{Prefix: prefixNamed}) {
+			if err != nil {
+				return err
+			}
+			named[string(item.Key[len(prefixNamed):])] = string(item.Value)
+		}
+		return nil
+	})
+	return all, named, errors.Join(err, bad)
+}
+
 func readDeployed(v kv.View, digest string) (*Deployed, error) {
 	key := join(prefixDeployed, digestPart(digest))
 	data, err := v.Get(key)

@@ -97,6 +97,7 @@ func (l *loader) workflow(w *Workflow) {
 		w.labels[name] = l.template(p, l.doc.Workflow.Labels[name])
 	}
 	w.input = l.schema(at.Add("input"), l.doc.Workflow.Input)
+	w.schema = l.schemas.text(l.doc.Workflow.Input)
 }
 
 func (l *loader) budget() Budget {

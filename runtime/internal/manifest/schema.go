@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -125,6 +126,22 @@ func (s *schemas) compile(v any, label string) (*schema, error) {
 		return nil, err
 	}
 	return &schema{compiled}, nil
+}
+
+// text is what compile takes as JSON; nil if that has failed.
+func (s *schemas) text(v any) []byte {
+	switch v := v.(type) {
+	case string:
+		return s.files[v]
+	case map[string]any:
+		document, err := fromTOML(v)
+		if err != nil {
+			return nil
+		}
+		text, _ := json.Marshal(document) // what JSON has
+		return text
+	}
+	return nil
 }
 
 // Load reads a schema that another one refers to.

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"encoding/json"
 	"hash"
 	"maps"
 	"slices"
@@ -30,6 +31,7 @@ type Workflow struct {
 	Files map[string][]byte
 
 	input  *schema
+	schema []byte // the input's, as JSON
 	title  template
 	labels map[string]template
 }
@@ -84,7 +86,11 @@ func add(h hash.Hash, parts ...string) {
 }
 
 // CheckInput checks a run's input. The error is a [*SchemaError].
-func (w *Workflow) CheckInput(json []byte) error { return w.input.check("input", json) }
+func (w *Workflow) CheckInput(text []byte) error { return w.input.check("input", text) }
+
+// InputSchema is the JSON Schema of a run's input; nil if every JSON document is
+// one. What it refers to in other files is in Files.
+func (w *Workflow) InputSchema() json.RawMessage { return slices.Clone(w.schema) }
 
 // Title is what people see of a run with this input; the workflow's name if it
 // has no title. A field that the input does not have is empty.
