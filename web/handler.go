@@ -21,6 +21,11 @@ import (
 //
 // Otherwise Shutdown waits for every open page.
 func Handler(engine Engine, opts *Options) http.Handler {
+	_, e := newServer(engine, opts)
+	return e
+}
+
+func newServer(engine Engine, opts *Options) (*server, *echo.Echo) {
 	s := &server{engine: engine}
 	if opts != nil {
 		s.opts = *opts
@@ -33,7 +38,7 @@ func Handler(engine Engine, opts *Options) http.Handler {
 	e.Pre(s.safe, s.guarded, s.rooted)
 	s.pages(e.Group(""))
 	s.api(e.Group("/api/v1"))
-	return e
+	return s, e
 }
 
 // server is what the handlers share.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/cookiejar"
@@ -153,3 +154,5 @@ func (r *reply) want(t testing.TB, status int) *reply {
 }
 
 func itoa(n uint64) string { return strconv.FormatUint(n, 10) }
+
+func textLogger(w io.Writer) *slog.Logger { return slog.New(slog.NewTextHandler(w, nil)) }
