@@ -93,21 +93,25 @@ const (
 
 // Health is how a store is at a moment.
 type Health struct {
-	Condition Condition
+	Condition Condition `json:"condition"`
 	// Reason says in a sentence why the condition is not Healthy, and what to
 	// do; empty if it is.
-	Reason string
+	Reason string `json:"reason,omitempty"`
 	// Commits counts the batches that became durable since the store was
 	// opened, Syncs the physical commits that carried them.
-	Commits, Syncs uint64
+	Commits uint64 `json:"commits"`
+	Syncs   uint64 `json:"syncs"`
 	// CommitRate and SyncRate are those of the last minute, each second.
-	CommitRate, SyncRate float64
+	CommitRate float64 `json:"commit_rate"`
+	SyncRate   float64 `json:"sync_rate"`
 	// SyncMode says in a word how a durable commit reaches the disk, such as
 	// "fsync".
-	SyncMode string
+	SyncMode string `json:"sync_mode"`
 	// Size, Free and Reserve are bytes: on the disk, left there, and the least
 	// that must be left; 0 where they are not known.
-	Size, Free, Reserve int64
+	Size    int64 `json:"size"`
+	Free    int64 `json:"free"`
+	Reserve int64 `json:"reserve"`
 }
 
 // View is a consistent snapshot of a store. It is not safe for concurrent use.
