@@ -22,7 +22,7 @@ var reference = regexp.MustCompile(`^(@last|[A-Za-z0-9._-]{1,128})$`)
 func (s *server) find(c echo.Context) (*pawl.Run, error) {
 	ref := c.Param("run")
 	if !reference.MatchString(ref) {
-		return nil, fmt.Errorf("%w: no run can be called %q", pawl.ErrNotFound, ref)
+		return nil, fmt.Errorf("%w: no run can be called %.80q", pawl.ErrNotFound, ref)
 	}
 	return s.engine.Find(ref)
 }
