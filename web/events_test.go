@@ -90,6 +90,12 @@ func (e *events) checkpoint() (s pawl.Summary, id string) {
 	}
 }
 
+func stateOf(data string) pawl.RunState {
+	var s pawl.Summary
+	_ = json.Unmarshal([]byte(data), &s)
+	return s.State
+}
+
 func TestEventsOfARun(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
