@@ -20,7 +20,8 @@ type callView struct {
 	Class   string
 	Outcome badge
 	Tries   string
-	Attempt string
+	Attempt string // which made it; empty if there was only one
+	Marked  bool   // it is why the run does not move
 	Key     string // its beginning
 	After   string // how long after its step began it was answered, by the clock that the guest sees
 	At      *moment

@@ -108,8 +108,20 @@ func newRunView(c *pawl.Checkpoint, logs []pawl.LogLine, now time.Time) *runView
 	for _, u := range c.Upgrades {
 		v.Upgrades = append(v.Upgrades, upgradeView{at(u.At, now), u.From, u.To})
 	}
+	v.mark(c.Reasons)
 	v.Document = document(c, v.API)
 	return v
+}
+
+// mark opens the calls that the reasons are about.
+func (v *runView) mark(reasons []pawl.Reason) {
+	for _, r := range reasons {
+		for i := range v.Steps {
+			if s := &v.Steps[i]; r.Call != nil && s.Name == r.Step && *r.Call >= 0 && *r.Call < len(s.Calls) {
+				s.Calls[*r.Call].Marked = true
+			}
+		}
+	}
 }
 
 func newWhy(r *pawl.Reason, now time.Time) whyView {
@@ -152,7 +164,7 @@ func noAction(c *pawl.Checkpoint) string {
 	case pawl.StateFailed:
 		return "This run holds as it is: what it did stays done and listed below."
 	case pawl.StateNeedsDecision:
-		return "The machine cannot find out by itself. Look it up where the sentence above says, and decide outside for now."
+		return "The machine does not go on with this by itself, and a decision cannot be recorded here yet. The run stays as it is; nothing is sent."
 	}
 	return ""
 }

@@ -41,6 +41,7 @@ type reasonCount struct {
 // groupView are runs under one heading.
 type groupView struct {
 	ID, Title string
+	Column    string // what it says of each run
 	Runs      []rowView
 }
 
@@ -91,9 +92,8 @@ func newRunsView(p *pawl.Page, f filter, now time.Time) *runsView {
 		v.Next = f.with("cursor", p.Next)
 	}
 	for i := range p.Items {
-		id, title := groupOf(&p.Items[i])
-		if len(v.Groups) == 0 || v.Groups[len(v.Groups)-1].ID != id {
-			v.Groups = append(v.Groups, groupView{ID: id, Title: title})
+		if next := groupOf(&p.Items[i]); len(v.Groups) == 0 || v.Groups[len(v.Groups)-1].ID != next.ID {
+			v.Groups = append(v.Groups, next)
 		}
 		g := &v.Groups[len(v.Groups)-1]
 		g.Runs = append(g.Runs, newRow(&p.Items[i], now))
@@ -101,14 +101,14 @@ func newRunsView(p *pawl.Page, f filter, now time.Time) *runsView {
 	return v
 }
 
-func groupOf(s *pawl.Summary) (id, title string) {
+func groupOf(s *pawl.Summary) groupView {
 	switch {
 	case s.Unreadable != "" || stuck(s.State, s.Reasons):
-		return "stuck", "Do not go on by themselves"
+		return groupView{ID: "stuck", Title: "Do not go on by themselves", Column: "Why it is not moving"}
 	case s.State == pawl.StateCompleted:
-		return "ended", "Ended"
+		return groupView{ID: "ended", Title: "Ended", Column: "How long it took"}
 	}
-	return "open", "Go on by themselves"
+	return groupView{ID: "open", Title: "Go on by themselves", Column: "Where it is"}
 }
 
 func newRow(s *pawl.Summary, now time.Time) rowView {
@@ -126,6 +126,9 @@ func newRow(s *pawl.Summary, now time.Time) rowView {
 	if s.Unreadable != "" {
 		r.State, r.Why = stateBadge(""), cut(s.Unreadable, shownWhy)
 		return r
+	}
+	if s.State == pawl.StateCompleted {
+		r.Why = lasted(s.Updated.Sub(s.Started))
 	}
 	if len(s.Reasons) > 0 {
 		why := &s.Reasons[0]

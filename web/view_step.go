@@ -57,6 +57,13 @@ func newStepView(s *pawl.StepCheckpoint, lines []pawl.LogLine, path string, now 
 	for i := range s.Unclaimed {
 		v.Unclaimed = append(v.Unclaimed, newCallView(&s.Unclaimed[i], place{path: path, step: s.Name, list: "unclaimed", i: i}, began, now))
 	}
+	for _, calls := range [][]callView{v.Calls, v.Unclaimed} {
+		for i := range calls {
+			if s.Attempts == 1 {
+				calls[i].Attempt = ""
+			}
+		}
+	}
 	v.log(lines, "api/v1/"+path+"/logs", now)
 	return v
 }
