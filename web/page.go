@@ -88,17 +88,18 @@ type notice struct {
 // newPage makes the page that is asked for.
 func (s *server) newPage(c echo.Context, current, title string, body any) *page {
 	p := &page{
-		Title: title, Engine: s.opts.Name, User: principal(c).Name, Root: root(c), Body: body, CSRF: s.csrf(c),
+		Title: title, Engine: s.opts.Name, User: principal(c).Name, Root: root(c), Nav: navOf(current), CSRF: s.csrf(c), Body: body,
 	}
 	if p.Engine == "" {
 		p.Engine = c.Request().Host
 	}
-	for _, n := range []struct{ page, text, link string }{
-		{pageRuns, "Runs", ""}, {pageWorkflows, "Workflows", "workflows"}, {pageHealth, "Health", "health"},
-	} {
-		p.Nav = append(p.Nav, navView{n.text, n.link, n.page == current})
-	}
 	return p
+}
+
+func navOf(current string) []navView {
+	return []navView{
+		{"Runs", "", current == pageRuns}, {"Workflows", "workflows", current == pageWorkflows}, {"Health", "health", current == pageHealth},
+	}
 }
 
 // live lets the page follow what happens.
