@@ -18,6 +18,7 @@ type field struct {
 	Kind     string // text, number, area, choice, check, lines or json
 	Type     string // of a text: text, email, url or date
 	Required bool
+	Need     string // what people are told of that
 	Min, Max string
 	Step     string
 	Longest  int // characters
@@ -79,7 +80,14 @@ func (s *schemas) object(sets []*fieldset, set *fieldset, o schema) []*fieldset 
 			sets = s.object(sets, inner, sub)
 			continue
 		}
-		set.Fields = append(set.Fields, s.field(path, sub, ok, required && set.must))
+		f := s.field(path, sub, ok, required && set.must)
+		switch {
+		case !required:
+			f.Need = "optional"
+		case !set.must:
+			f.Need = "needed if anything else of this is given"
+		}
+		set.Fields = append(set.Fields, f)
 	}
 	return sets
 }

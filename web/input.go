@@ -52,6 +52,7 @@ func (f *field) readNumber(s string) json.RawMessage {
 	var n json.Number
 	if json.Unmarshal([]byte(s), &n) != nil || s[0] == '"' {
 		f.fails("write it as a number, such as 12 or 0.5")
+		f.Kind, f.Type = "text", "text" // a field of numbers would not show it
 		return nil
 	}
 	return json.RawMessage(s)
