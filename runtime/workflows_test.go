@@ -67,7 +67,7 @@ func TestWorkflowsAreShown(t *testing.T) {
 		},
 		{
 			Name: "test", Version: "1", Digest: one.Digest(), Latest: true, OpenRuns: 3, Modules: []pawl.ModuleDocument{module},
-			Steps: []pawl.StepDocument{{Name: "one", Module: "script.wasm", Grants: []pawl.GrantDocument{{Tool: "keyed", Effect: "keyed"}}}},
+			Steps:  []pawl.StepDocument{{Name: "one", Module: "script.wasm", Grants: []pawl.GrantDocument{{Tool: "keyed", Effect: "keyed"}}}},
 			Limits: map[string]int64{"recoveries": 5, "calls": 7, "active_ms": 2000, "tokens": 9, "units.calls": 3},
 			Input:  []byte(`{"type":"object"}`), Missing: []string{},
 		},

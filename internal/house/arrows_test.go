@@ -34,6 +34,7 @@ var arrows = map[string]struct {
 	"runtime/internal/manifest": {[]string{"host/abi", "host/expr", "host/tomlfile"}, "it reads files and starts nothing"},
 	"runtime":                   {[]string{"runtime/internal/...", "host", "host/abi", "host/expr", "kv"}, "the engine: tools come to it as host.Tool, so it knows no kind"},
 	"runtime/crashtest":         {[]string{"runtime", "host", "kv"}, "it sees a run from outside, as an embedder does"},
+	"runtime/runtimetest":       {[]string{"runtime", "runtime/internal/...", "host/abi", "kv"}, "it writes records, as the engine would"},
 	"runtime/crashtest/fakes":   {[]string{"runtime/crashtest"}, "it speaks with the receivers and knows no engine"},
 
 	"web":       {[]string{"runtime", "host", "host/abi"}, "the panel and the API see an engine as an embedder does"},
