@@ -25,9 +25,10 @@ const (
 	codeInvalidOutput = "invalid_output"
 )
 
-// failures are the codes that attempts fail with, but for traps.
+// failures are the codes that attempts fail with, but for traps, and the reason
+// of a run that cannot be read.
 func failures() []string {
-	codes := []string{codeBadInput, codeInvalidOutput, "error", "not_yet", "bad_response"}
+	codes := []string{reasonUnreadable, codeBadInput, codeInvalidOutput, "error", "not_yet", "bad_response"}
 	for _, name := range statusNames {
 		codes = append(codes, "call_"+name) // as the SDK calls what a call came to
 	}

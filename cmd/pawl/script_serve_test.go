@@ -77,7 +77,7 @@ func (s *servers) command(ts *testscript.TestScript, _ bool, args []string) {
 
 // inherited are the variables that the program may look at.
 var inherited = []string{
-	"HOME", "PATH", "TMPDIR", "PAWL_CACHE", "PAWL_DATA", "PAWL_TOOLS", "GOCACHE", "GOMODCACHE", "GOFLAGS", "GOPROXY",
+	"HOME", "PATH", "TMPDIR", "PAWL_CACHE", "PAWL_DATA", "PAWL_TOOLS", "GOCACHE", "GOMODCACHE", "GOFLAGS", "GOPROXY", "OTEL_EXPORTER_OTLP_ENDPOINT",
 }
 
 func (s *servers) start(ts *testscript.TestScript, args []string) {

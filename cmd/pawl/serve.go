@@ -24,6 +24,7 @@ type serveCommand struct {
 // Help says how it ends.
 func (*serveCommand) Help() string {
 	return "Serves the panel, the API under api/v1, /metrics, /healthz (the process lives) and /readyz (it can be given work). " +
+		"Traces go to the collector of OTEL_EXPORTER_OTLP_ENDPOINT, if that is set. " +
 		"While it has the data directory, pawl run, resume, runs and show work through it. " +
 		"SIGTERM or an interrupt stops it in good order, with exit status 0 and every run resumable; a second one ends it at once."
 }

@@ -100,6 +100,10 @@ var onlyImporters = map[string]string{
 	"github.com/pelletier/go-toml":  "host/tomlfile",
 	"github.com/labstack/echo":      "web",
 	"github.com/alecthomas/kong":    "cmd/pawl",
+	// Libraries use OpenTelemetry's API alone: the program chooses what becomes of it.
+	"go.opentelemetry.io/otel/sdk":        "cmd/pawl",
+	"go.opentelemetry.io/otel/exporters":  "cmd/pawl",
+	"github.com/prometheus/client_golang": "cmd/pawl",
 }
 
 // Seen red with host/toolfile importing go-toml.
