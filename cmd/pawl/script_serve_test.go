@@ -2,18 +2,23 @@ package main
 
 import (
 	"bufio"
+	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
 	"net/url"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	pawl "github.com/pawl-dev/pawl/runtime"
 )
 
 // serverCommands are the commands about a server:
@@ -23,6 +28,8 @@ import (
 //	server term             sends SIGTERM and does not wait
 //	server kill             sends SIGKILL
 //	port                    PORT is its port
+//	rests RUN STATE         waits until the run stands like that
+//	sockets N [MODE DIR]    there are so many outside data directories, with these modes
 //	get STATUS PATH         asks it; the answer is in the file answer
 //	post STATUS PATH JSON
 //
@@ -30,10 +37,12 @@ import (
 func serverCommands() map[string]func(ts *testscript.TestScript, neg bool, args []string) {
 	s := &servers{running: map[*testscript.TestScript]*exec.Cmd{}}
 	return map[string]func(ts *testscript.TestScript, neg bool, args []string){
-		"server": s.command,
-		"port":   func(ts *testscript.TestScript, _ bool, _ []string) { port(ts) },
-		"get":    func(ts *testscript.TestScript, _ bool, args []string) { ask(ts, http.MethodGet, args) },
-		"post":   func(ts *testscript.TestScript, _ bool, args []string) { ask(ts, http.MethodPost, args) },
+		"server":  s.command,
+		"port":    func(ts *testscript.TestScript, _ bool, _ []string) { port(ts) },
+		"rests":   func(ts *testscript.TestScript, _ bool, args []string) { rests(ts, args) },
+		"sockets": func(ts *testscript.TestScript, _ bool, args []string) { socketsAre(ts, args) },
+		"get":     func(ts *testscript.TestScript, _ bool, args []string) { ask(ts, http.MethodGet, args) },
+		"post":    func(ts *testscript.TestScript, _ bool, args []string) { ask(ts, http.MethodPost, args) },
 	}
 }
 
@@ -134,4 +143,38 @@ func port(ts *testscript.TestScript) {
 	at, err := url.Parse(ts.Getenv("URL"))
 	ts.Check(err)
 	ts.Setenv("PORT", at.Port())
+}
+
+func rests(ts *testscript.TestScript, args []string) {
+	if len(args) != 2 {
+		ts.Fatalf("usage: rests RUN STATE")
+	}
+	for until := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		var c pawl.Checkpoint
+		ts.Check(ts.Exec("pawl", "show", args[0], "--json"))
+		ts.Check(json.Unmarshal([]byte(ts.ReadFile("stdout")), &c))
+		if string(c.State) == args[1] {
+			return
+		}
+		if time.Now().After(until) {
+			ts.Fatalf("the run is %s: %+v", c.State, c.Reasons)
+		}
+	}
+}
+
+func socketsAre(ts *testscript.TestScript, args []string) {
+	found, err := filepath.Glob(filepath.Join(ts.Getenv("TMPDIR"), elsewhereName+"*", "*"))
+	ts.Check(err)
+	if len(args) == 0 || strconv.Itoa(len(found)) != args[0] {
+		ts.Fatalf("there are %q, want %v", found, args)
+	}
+	for i, name := range found {
+		for _, of := range []struct{ name, mode string }{{name, args[1]}, {filepath.Dir(name), args[2]}} {
+			info, err := os.Stat(of.name)
+			ts.Check(err)
+			if got := strconv.FormatInt(int64(info.Mode().Perm()), 8); got != of.mode {
+				ts.Fatalf("%d: %s has mode %s, want %s", i, of.name, got, of.mode)
+			}
+		}
+	}
 }
