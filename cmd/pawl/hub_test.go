@@ -33,8 +33,7 @@ func TestAFollowerGetsTheEventsOfItsRun(t *testing.T) {
 }
 
 // Nobody takes what comes, and the run goes on.
-// Seen red with a queue that waits for room (the test hangs), and with one that
-// keeps all.
+// Seen red with a queue that keeps all.
 func TestASlowFollowerIsDropped(t *testing.T) {
 	t.Parallel()
 	var h hub

@@ -77,7 +77,7 @@ func TestAnErrorIsToldTheSameThroughTheSocket(t *testing.T) {
 }
 
 // Whoever adds a field to an event finds out that it crosses the socket too.
-// Seen red with an outcome as its word, which nothing reads.
+// Seen red with the outcome left behind.
 func TestAnEventCrossesTheSocketWhole(t *testing.T) {
 	t.Parallel()
 	var e pawl.Event
