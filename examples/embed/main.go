@@ -44,7 +44,15 @@ func serve(ctx context.Context, listen, dir, folder string, wrap func(enterFunc)
 		return err
 	}
 	fmt.Println("listening", l.Addr())
-	server := &http.Server{Handler: s.handler(), ReadHeaderTimeout: 10 * time.Second}
+	// The panel's open pages hold streams of events, which a server that stops in
+	// good order ends first. An order that gets no answer then is posted again.
+	requests, end := context.WithCancel(context.WithoutCancel(ctx))
+	defer end()
+	server := &http.Server{
+		Handler: s.handler(), ReadHeaderTimeout: 10 * time.Second,
+		BaseContext: func(net.Listener) context.Context { return requests },
+	}
+	server.RegisterOnShutdown(end)
 	done := make(chan error, 1)
 	go func() { done <- server.Serve(l) }()
 	select {

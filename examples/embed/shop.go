@@ -9,11 +9,13 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/pawl-dev/pawl/host"
 	"github.com/pawl-dev/pawl/kv"
 	pawl "github.com/pawl-dev/pawl/runtime"
 	"github.com/pawl-dev/pawl/steps/build"
+	"github.com/pawl-dev/pawl/web"
 )
 
 // shop is what the server works with.
@@ -83,10 +85,15 @@ type order struct {
 	Cents int64  `json:"cents"`
 }
 
+// panelPath is where the panel is mounted; every prefix will do.
+const panelPath = "/ops/pawl/"
+
 func (s *shop) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /orders", s.take)
 	mux.HandleFunc("GET /orders/{id}", s.show)
+	// Without Options.Authorize the panel is for people on this machine.
+	mux.Handle(panelPath, http.StripPrefix(strings.TrimSuffix(panelPath, "/"), web.Handler(s.engine, nil)))
 	return mux
 }
 

@@ -37,8 +37,9 @@ var arrows = map[string]struct {
 	"runtime/runtimetest":       {[]string{"runtime", "runtime/internal/...", "host/abi", "kv"}, "it writes records, as the engine would"},
 	"runtime/crashtest/fakes":   {[]string{"runtime/crashtest"}, "it speaks with the receivers and knows no engine"},
 
-	"web":       {[]string{"runtime", "host", "host/abi"}, "the panel and the API see an engine as an embedder does"},
-	"telemetry": {[]string{"runtime", "host", "kv"}, "it listens to an engine as any observer does"},
+	"web":             {[]string{"runtime", "host", "host/abi"}, "the panel and the API see an engine as an embedder does"},
+	"web/browsertest": {nil, "tests only"},
+	"telemetry":       {[]string{"runtime", "host", "kv"}, "it listens to an engine as any observer does"},
 
 	"cmd/...":      {[]string{"..."}, "the wiring"},
 	"examples/...": {[]string{"..."}, "programs of their own"},

@@ -47,8 +47,19 @@
     (same || main).focus({ preventScroll: true });
   }
 
+  // The answer to a form stands at the form's address: what is relative in the
+  // page that is fetched is so to another one.
+  const self = new URL(main.dataset.self, location);
+  function resolve(fresh) {
+    if (self.pathname === location.pathname) return;
+    for (const name of ['href', 'action']) {
+      fresh.querySelectorAll('[' + name + ']').forEach((e) => e.setAttribute(name, new URL(e.getAttribute(name), self)));
+    }
+  }
+
   function merge(text) {
     const fresh = new DOMParser().parseFromString(text, 'text/html');
+    resolve(fresh);
     const of = new Map([...parts(fresh)].map((p) => [p.id, p]));
     const here = [...parts(main)];
     if (here.length !== of.size || here.some((p) => !of.has(p.id))) {
@@ -75,7 +86,7 @@
     await new Promise((go) => setTimeout(go, Math.max(0, last + Math.max(1000, 10 * took) - Date.now())));
     last = Date.now();
     try {
-      const answer = await fetch(main.dataset.self, { headers: { Accept: 'text/html' }, cache: 'no-store' });
+      const answer = await fetch(self, { headers: { Accept: 'text/html' }, cache: 'no-store' });
       if (answer.ok) { merge(await answer.text()); if (!source) say(''); }
       else if (answer.status < 500) say('this page is not there any more: load it again', true);
     } catch {

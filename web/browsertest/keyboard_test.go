@@ -1,0 +1,112 @@
+package browsertest
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// stop is an element that the Tab key leads to.
+type stop struct {
+	Name    string // its tag, and what tells it from others
+	Outline bool   // it shows that it has the focus
+	Shown   bool   // it is within the window
+}
+
+const focused = `(() => {
+	const e = document.activeElement, style = getComputedStyle(e), box = e.getBoundingClientRect();
+	const outline = style.outlineStyle !== "none" && parseFloat(style.outlineWidth) >= 1 && style.outlineColor !== "rgba(0, 0, 0, 0)";
+	return {
+		Name: [e.tagName, e.getAttribute("href") ?? e.name ?? "", e.innerText?.trim().slice(0, 60) ?? ""].join(" "),
+		Outline: outline,
+		Shown: box.bottom > 0 && box.top < innerHeight && box.right > 0 && box.left < innerWidth,
+	};
+})()`
+
+// tabsTo presses Tab until it comes to an element whose name contains the text.
+// On the way everything that has the focus must show it.
+func (p *page) tabsTo(text string) {
+	p.t.Helper()
+	var way []string
+	for range 200 {
+		p.do(chromedp.KeyEvent(kb.Tab))
+		s := eval[stop](p, focused)
+		if way = append(way, s.Name); strings.HasPrefix(s.Name, "BODY") {
+			continue // the end, or the browser's own
+		}
+		if !s.Outline || !s.Shown {
+			p.t.Errorf("%s has the focus and does not show it: %+v", s.Name, s)
+		}
+		if strings.Contains(s.Name, text) {
+			return
+		}
+	}
+	p.t.Fatalf("the Tab key does not lead to %q; its way: %q", text, slices.Compact(way))
+}
+
+// Seen by the keyboard alone: the filters, a run, and its action.
+func TestKeyboardReachesEverything(t *testing.T) {
+	t.Parallel()
+	w := modelDown(t)
+	p := person(t, w.origin).tab()
+	p.open("/")
+	p.tabsTo("#") // the skip link comes first
+	p.do(chromedp.KeyEvent(kb.Enter))
+	if at := eval[string](p, "location.hash"); at == "" {
+		t.Error("the skip link leads nowhere")
+	}
+	for _, field := range []string{"state", "reason", "workflow", "label", "text"} {
+		p.open("/")
+		p.tabsTo(" " + field + " ")
+	}
+	p.open("/")
+	p.tabsTo("Refund W1001")
+	p.do(chromedp.KeyEvent(kb.Enter))
+	p.until("the run's page", `location.pathname.includes("/runs/")`)
+	p.shows("main", "begins attempt 2 of draft now")
+	p.tabsTo("BUTTON")
+	p.do(chromedp.KeyEvent(kb.Enter))
+	w.rests(2)
+	p.shows("main", "begins attempt 3 of draft now")
+}
+
+// What a person has opened, selected and scrolled to stays through an update.
+func TestLiveUpdateLeavesWhatAPersonDoesAlone(t *testing.T) {
+	t.Parallel()
+	w := modelDown(t)
+	p := person(t, w.origin).tab()
+	p.size(wide, 300) // so that there is something to scroll
+	p.open("/runs/refund-T1")
+	p.shows("main", "begins attempt 2 of draft now")
+	folds := eval[int](p, `document.querySelectorAll("main details").length`)
+	if folds < 2 {
+		t.Fatalf("only %d folds", folds)
+	}
+	eval[bool](p, `(() => {
+		const folds = [...document.querySelectorAll("main details")].filter(d => !d.open && d.checkVisibility());
+		window.opened = folds[1].querySelector("summary").innerText;
+		folds[1].open = true;
+		folds[1].querySelector("summary").focus();
+		folds[1].scrollIntoView();
+		window.top0 = Math.round(folds[1].getBoundingClientRect().top);
+		return true;
+	})()`)
+	p.mark()
+	w.resume()
+	w.rests(2)
+	p.shows("main", "begins attempt 3 of draft now")
+	p.stillMarked()
+	const now = `(() => {
+		const e = document.activeElement;
+		return {Focus: e.tagName + " " + (e.innerText === window.opened), Open: !!e.closest("details")?.open, Scrolled: scrollY > 0};
+	})()`
+	if got := eval[struct {
+		Focus          string
+		Open, Scrolled bool
+	}](p, now); got.Focus != "SUMMARY true" || !got.Open || !got.Scrolled {
+		t.Errorf("after the update: %+v", got)
+	}
+}
