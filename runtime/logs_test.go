@@ -65,8 +65,8 @@ func texts(lines []string) []string {
 // log lines, has logged in the end what it logs without cuts. What had been
 // recorded before the cut is not announced again, and all else is.
 //
-// Seen red with lines that are recorded again, with ones that are counted as
-// recorded when they are announced, and with the count of another attempt.
+// Seen red with lines that are recorded again, with a store that is not asked
+// how many it has, and with the count of another attempt.
 func TestLogsAreTheSameAfterACrashAnywhere(t *testing.T) {
 	t.Parallel()
 	want := []string{
@@ -149,8 +149,8 @@ func loggedAndCut(t *testing.T, n int) (b *bundle, reached bool) {
 // A flood is bounded: an attempt keeps so much of it, one line says what was
 // left out, and a crash behind it changes neither.
 //
-// Seen red without the count of what was left out, with one that begins anew
-// in each entry, and with all lines in one batch (too large).
+// Seen red with a count of what was left out that is not recorded, and with all
+// lines in one batch (too large).
 func TestFloodOfLogs(t *testing.T) {
 	t.Parallel()
 	const lines, kept = 10_000, 1 << 20 / (100 + 64)
@@ -202,7 +202,8 @@ func TestFloodOfLogs(t *testing.T) {
 // A call that leaves its memory has the attempt entered again: its lines are
 // there once, and were announced once.
 //
-// Seen red with lines that are recorded again.
+// Seen red with lines that are recorded again, and with half a line taken for
+// one when the call leaves.
 func TestLogsOfACallThatWaits(t *testing.T) {
 	t.Parallel()
 	slow := &plain{id: "keyed", contract: host.Contract{Effect: host.Keyed, Tries: 3}}
@@ -259,7 +260,8 @@ func TestLogsOfMendedCode(t *testing.T) {
 // A run that logs nothing costs what it cost before there were logs, and one
 // that does has no batch more.
 //
-// Seen red with a batch for each page, and with the store asked at each entry.
+// Seen red with an entry for each line, with a batch for each page, and with the
+// store asked at each entry.
 func TestLogsAddNoBatches(t *testing.T) {
 	t.Parallel()
 	const program = `{"one":[%[1]s{"call":"keyed"},%[1]s{"call":"read"}],"two":[{"call":"keyed"}%[2]s]}`

@@ -85,7 +85,8 @@ func TestLinesLandWithARecordOfTheirOwner(t *testing.T) {
 // What an attempt logged is counted for it alone, and what was left out never
 // becomes less.
 //
-// Seen red with one count for all attempts, and without the count that is kept.
+// Seen red with an attempt that goes on with the count of the one before, and
+// with what was left out counted anew or not read.
 func TestEachAttemptCountsItsLines(t *testing.T) {
 	t.Parallel()
 	s := newShelf(t)
@@ -131,7 +132,7 @@ func TestEachAttemptCountsItsLines(t *testing.T) {
 // The largest value that a step keeps and all that can be pending of a log are
 // one batch; a flood is written on its way.
 //
-// Seen red with a page of 128 KiB, and without the flush.
+// Seen red without the flush.
 func TestPendingLinesFitBesideAnything(t *testing.T) {
 	t.Parallel()
 	s := newShelf(t)
