@@ -53,7 +53,7 @@ func TestSpansOfCalls(t *testing.T) {
 		}
 		a := map[attribute.Key]string{}
 		for _, kv := range s.Attributes {
-			a[kv.Key] = kv.Value.Emit()
+			a[kv.Key] = kv.Value.String()
 		}
 		events := []string{}
 		for _, e := range s.Events {

@@ -120,7 +120,7 @@ func otlpAttributes(attributes []attribute.KeyValue) []otlpAttribute {
 		case attribute.FLOAT64:
 			value = map[string]any{"doubleValue": a.Value.AsFloat64()}
 		default:
-			value = map[string]any{"stringValue": a.Value.Emit()}
+			value = map[string]any{"stringValue": a.Value.String()}
 		}
 		all = append(all, otlpAttribute{string(a.Key), value})
 	}
