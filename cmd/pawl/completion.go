@@ -18,7 +18,7 @@ type completionCommand struct {
 // Help says how to use it.
 func (*completionCommand) Help() string {
 	return "For bash: source <(pawl completion bash), in ~/.bashrc. For zsh: source <(pawl completion zsh), in ~/.zshrc after compinit. " +
-		"For fish: pawl completion fish | source, in config.fish. Runs are completed too, while no other process has the data directory open."
+		"For fish: pawl completion fish | source, in config.fish. Runs are completed too, unless a process that is no server has the data directory open."
 }
 
 // Run is the command.

@@ -17,6 +17,8 @@ import (
 // demoCommand is the refund example, killed at every boundary.
 type demoCommand struct {
 	Keep   bool              `help:"Keep the stores and ledgers of all runs, and say where they are."`
+	Serve  bool              `help:"Then leave the panel open on some of its runs, with the services up, until told to stop."`
+	Listen string            `help:"Loopback address of the panel." default:"127.0.0.1:0" placeholder:"HOST:PORT"`
 	Points []crashtest.Point `hidden:"" help:"Make only the rows of these points, such as H3."`
 }
 
@@ -58,7 +60,11 @@ func (c *demoCommand) run(ctx context.Context, g *Globals) (err error) {
 	if err != nil {
 		return otherwise(err, "demo_failed", "pawl demo --keep leaves the stores and ledgers for you to look at", statusFailed)
 	}
-	return g.endDemo(report)
+	err = g.endDemo(report)
+	if c.Serve && (err == nil || is[exitStatus](err)) {
+		err = errors.Join(c.serve(ctx, g, built, dir), err)
+	}
+	return err
 }
 
 // endDemo tells what became of all rows. A row that is not as it must be makes

@@ -11,7 +11,15 @@
 // What a command was asked for goes to standard output: a run's output, a page,
 // a table. Progress and notices go to standard error. With --json standard
 // output has only JSON, one value a line with the result in the last, and
-// standard error has only lines {"error":{...}} and {"notice":{...}}.
+// standard error has only lines {"error":{...}} and {"notice":{...}}, and the log
+// of serve.
+//
+// # Servers
+//
+// serve has the data directory for as long as it lives, and run, resume, runs
+// and show work through it meanwhile, by a socket that only the directory's
+// owner can open. A run that was started through it goes on there when the
+// command ends. The tools are those of the server.
 //
 // # Exit status
 //
@@ -22,4 +30,7 @@
 //	4    refused: incompatible, conflict, denied
 //	5    the store is locked or unavailable
 //	130  interrupted; the run is resumable
+//
+// serve ends with 0 after SIGTERM or an interrupt, when it has stopped in good
+// order.
 package main

@@ -71,6 +71,7 @@ Exit status:
   4    refused: incompatible, conflict, denied
   5    the store is locked or unavailable
   130  interrupted; the run is resumable
+A server that was told to stop, and did in good order, ends with 0.
 `
 
 // help is kong's, with the exit statuses below that of the whole program.

@@ -58,10 +58,13 @@ func (c *serveCommand) Run(ctx context.Context, g *Globals) (err error) {
 }
 
 func (c *serveCommand) logger(g *Globals) *slog.Logger {
-	if c.Log == "json" {
+	switch c.Log {
+	case "json":
 		return slog.New(slog.NewJSONHandler(g.stderr, nil))
+	case "text":
+		return slog.New(slog.NewTextHandler(g.stderr, nil))
 	}
-	return slog.New(slog.NewTextHandler(g.stderr, nil))
+	return slog.New(slog.DiscardHandler) // of the demo
 }
 
 // open opens the engine, with all that the server does before it is ready.
