@@ -34,12 +34,20 @@ func TestDocument(t *testing.T) {
 		}
 	}
 
-	f.inState(pawl.StateRunning)
-	running := s.get("api/v1/runs/running").want(t, http.StatusOK).Header.Get("ETag")
-	f.reopen(nil)
+	f.inState(pawl.StateWaiting)
+	before := s.get("api/v1/runs/waiting").want(t, http.StatusOK)
+	f.reopen(func(tool string, c *host.Contract) {
+		if tool == "mail.send" {
+			c.Effect = host.Keyed
+		}
+	})
 	s = serve(t, f.engine, nil)
-	if s.get("api/v1/runs/running", "If-None-Match: "+running).want(t, http.StatusOK).Header.Get("ETag") == running {
-		t.Errorf("an interrupted run has the tag %s of the running one", running)
+	after := s.get("api/v1/runs/waiting", "If-None-Match: "+before.Header.Get("ETag")).want(t, http.StatusOK)
+	var was, is pawl.Checkpoint
+	before.into(t, &was)
+	after.into(t, &is)
+	if was.Seq != is.Seq || is.State != pawl.StateIncompatible || after.Header.Get("ETag") != `"`+itoa(is.Seq)+`-incompatible"` {
+		t.Errorf("%s of seq %d and %d: ETag %s", is.State, was.Seq, is.Seq, after.Header.Get("ETag"))
 	}
 }
 
