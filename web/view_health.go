@@ -14,7 +14,6 @@ type healthView struct {
 	Reason   string
 	Facts    []pinView
 	Runs     []pinView
-	States   []countView
 	Recovery *recoveryView
 }
 
@@ -66,11 +65,6 @@ func newHealthView(h *pawl.Health, now time.Time) *healthView {
 		{"executed now", counts(h.Live)},
 		{"waiting for their timer", counts(h.Waiting)},
 		{"entered later by the engine", counts(h.Expected)},
-	}
-	for _, state := range states() {
-		if n := h.States[state]; n > 0 {
-			v.States = append(v.States, countView{State: stateBadge(state), Runs: counts(n), Link: filter{}.selecting(state, "")})
-		}
 	}
 	return v
 }

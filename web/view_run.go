@@ -68,7 +68,7 @@ type upgradeView struct {
 }
 
 // shownDocument bounds the document on the page: it is there to be copied.
-const shownDocument = 256 << 10
+const shownDocument = 64 << 10
 
 // newRunView makes the view of a run from its document and what its guests
 // logged.

@@ -199,6 +199,9 @@ func countViews(counts []pawl.Count, f filter) []countView {
 // reasons adds the most frequent reasons of a state: guests may have as many
 // codes as they like.
 func (v *countView) reasons(state pawl.RunState, counts []pawl.Count, f filter) {
+	if len(counts) == 1 && counts[0].Reason == string(state) {
+		return // it says no more
+	}
 	slices.SortFunc(counts, func(a, b pawl.Count) int { return cmp.Or(b.Runs-a.Runs, cmp.Compare(a.Reason, b.Reason)) })
 	for i, c := range counts {
 		if i == shownReasons {
