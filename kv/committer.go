@@ -23,6 +23,7 @@ type committer struct {
 	commit func(txn *badger.Txn, number uint64) error
 
 	commits, syncs atomic.Uint64 // for Health
+	rates          rates
 
 	wake  chan struct{} // there is something to look at; capacity 1
 	timer *time.Timer   // the linger of the first queued batch
@@ -46,6 +47,7 @@ func startCommitter(s *badgerStore, linger time.Duration, db *badger.DB) *commit
 		ended:  make(chan struct{}),
 	}
 	c.timer.Stop()
+	c.rates.began = time.Now()
 	go c.run()
 	return c
 }
@@ -241,6 +243,7 @@ func (m *merge) finish(number uint64) error {
 	m.life.snapshots.advance(number)
 	c.commits.Add(m.changes)
 	c.syncs.Add(1)
+	c.rates.count(time.Since(c.rates.began), m.changes)
 	return nil
 }
 

@@ -1,6 +1,9 @@
 package kv
 
-import "fmt"
+import (
+	"fmt"
+	"time"
+)
 
 // Health implements [Store].
 func (s *badgerStore) Health() Health {
@@ -8,8 +11,10 @@ func (s *badgerStore) Health() Health {
 		Condition: Healthy,
 		Commits:   s.committer.commits.Load(),
 		Syncs:     s.committer.syncs.Load(),
+		SyncMode:  syncMode(s.opts),
 		Size:      sizeOf(s.lock.dir),
 	}
+	h.CommitRate, h.SyncRate = s.committer.rates.perSecond(time.Since(s.committer.rates.began))
 	h.Free, h.Reserve = s.space.look()
 	// The last of those that hold is the one that has to be answered first.
 	if h.Free < h.Reserve {
@@ -23,4 +28,12 @@ func (s *badgerStore) Health() Health {
 		h.Condition, h.Reason = Broken, fmt.Sprintf("%v; it can be reopened", err)
 	}
 	return h
+}
+
+// syncMode says how Badger makes a commit durable: its log is mapped into memory.
+func syncMode(opts Options) string {
+	if opts.noSync {
+		return "none"
+	}
+	return "msync"
 }

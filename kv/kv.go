@@ -91,7 +91,7 @@ const (
 	Held Condition = "held"
 )
 
-// Health is how a store is at a moment.
+// Health is how a store is at a moment. Its JSON form is public.
 type Health struct {
 	Condition Condition `json:"condition"`
 	// Reason says in a sentence why the condition is not Healthy, and what to
@@ -101,12 +101,13 @@ type Health struct {
 	// opened, Syncs the physical commits that carried them.
 	Commits uint64 `json:"commits"`
 	Syncs   uint64 `json:"syncs"`
-	// CommitRate and SyncRate are those of the last minute, each second.
+	// CommitRate and SyncRate are how many of them there were a second, over the
+	// last minute or since the store was opened; 0 where they are not known.
 	CommitRate float64 `json:"commit_rate"`
 	SyncRate   float64 `json:"sync_rate"`
 	// SyncMode says in a word how a durable commit reaches the disk, such as
-	// "fsync".
-	SyncMode string `json:"sync_mode"`
+	// "fsync"; empty where that is not known.
+	SyncMode string `json:"sync_mode,omitempty"`
 	// Size, Free and Reserve are bytes: on the disk, left there, and the least
 	// that must be left; 0 where they are not known.
 	Size    int64 `json:"size"`
