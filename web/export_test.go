@@ -18,3 +18,6 @@ func Probes(engine Engine, opts *Options) http.Handler {
 	s.get(g, "/probe/root/:a/:b", func(c echo.Context) error { return c.String(http.StatusOK, root(c)) })
 	return e
 }
+
+// HintOf is what to do next, by the code of an error.
+var HintOf = hintOf

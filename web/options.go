@@ -10,13 +10,14 @@ import (
 // Options of [Handler]. Nil works, and so does every zero value.
 type Options struct {
 	// Authorize says who a request comes from; its error is answered with 403 and
-	// is not shown. Defaults to letting everybody in whose request names a
-	// loopback host, and refusing all others.
+	// is logged and not shown. Defaults to letting in whoever is on this machine
+	// and names it by a loopback host, and refusing all others.
 	Authorize func(*http.Request) (pawl.Principal, error)
 	// Name is what the panel calls this engine, such as a host's name. Defaults
 	// to the host that the request names.
 	Name string
-	// Logger gets one line for each act, and each request that failed for the
-	// server's sake. Defaults to discarding.
+	// Logger gets one line for each start and each recovery let go (the engine
+	// logs other acts), and for each request that was not authorized or failed
+	// for the server's sake. Defaults to discarding.
 	Logger *slog.Logger
 }
