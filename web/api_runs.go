@@ -56,12 +56,6 @@ func (s *server) listRuns(c echo.Context) error {
 	return answer(c, http.StatusOK, list)
 }
 
-// runStates are the states by which runs can be selected.
-var runStates = []pawl.RunState{
-	pawl.StateRunning, pawl.StateQueued, pawl.StateWaiting, pawl.StateNeedsDecision, pawl.StateFailed,
-	pawl.StateIncompatible, pawl.StateInterrupted, pawl.StateHeld, pawl.StateCompleted,
-}
-
 // queryOf reads which runs are asked for. A parameter that is not known is an
 // error: ignored, it would select what nobody asked for.
 func queryOf(values url.Values) (*pawl.Query, error) {
@@ -80,8 +74,8 @@ func queryOf(values url.Values) (*pawl.Query, error) {
 			q.Label, q.Value = label, value
 		case name == "state":
 			q.State = pawl.RunState(value)
-			if value != "" && !slices.Contains(runStates, q.State) {
-				return nil, fmt.Errorf("%w: state %q: want one of %v", errRequest, value, runStates)
+			if value != "" && !slices.Contains(states(), q.State) {
+				return nil, fmt.Errorf("%w: state %q: want one of %v", errRequest, value, states())
 			}
 		case name == "reason":
 			q.Reason = value

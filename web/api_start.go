@@ -39,7 +39,11 @@ func (s *server) startRun(c echo.Context, body []byte) error {
 	if err != nil {
 		return err
 	}
-	run, err := s.start(c, req.Workflow, id, req.Input)
+	workflow, err := s.engine.Workflow(req.Workflow)
+	if err != nil {
+		return err
+	}
+	run, err := s.start(c, workflow, id, req.Input)
 	if err != nil {
 		return err
 	}
@@ -52,11 +56,7 @@ func (s *server) startRun(c echo.Context, body []byte) error {
 }
 
 // start begins a run of the workflow for whoever asks.
-func (s *server) start(c echo.Context, workflow, id string, input json.RawMessage) (*pawl.Run, error) {
-	w, err := s.engine.Workflow(workflow)
-	if err != nil {
-		return nil, err
-	}
+func (s *server) start(c echo.Context, w *pawl.Workflow, id string, input json.RawMessage) (*pawl.Run, error) {
 	run, err := pawl.Start(c.Request().Context(), w, id, input, nil)
 	var wrong *pawl.InputError
 	switch {

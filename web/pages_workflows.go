@@ -80,7 +80,7 @@ func (s *server) startForm(c echo.Context) error {
 	if id == "" {
 		id = onceID(v.Once, w.Name(), input)
 	}
-	run, err := pawl.Start(c.Request().Context(), w, id, input, nil)
+	run, err := s.start(c, w, id, input)
 	if err == nil {
 		return see(c, "runs/"+url.PathEscape(run.ID()))
 	}
@@ -108,7 +108,7 @@ func (s *server) healthPage(c echo.Context) error {
 
 // recoverForm lets a paused recovery go.
 func (s *server) recoverForm(c echo.Context) error {
-	if err := s.engine.Recover(c.Request().Context()); err != nil {
+	if err := s.recover(c); err != nil {
 		return err
 	}
 	return see(c, "./")

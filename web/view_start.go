@@ -70,8 +70,6 @@ func (v *startView) fails(p *problem) {
 	switch {
 	case p.Code == "input_conflict":
 		v.IDErrors = append(v.IDErrors, "this id belongs to a run with another input: look at it, or give another id")
-	case p.Code == "invalid_input" && len(p.Errors) == 0: // nothing else than the id is checked by itself
-		v.IDErrors = append(v.IDErrors, visible(p.Detail))
 	case len(p.Errors) == 0:
 		v.Errors = append(v.Errors, visible(p.Detail), p.Hint)
 		for _, d := range p.Differences {
@@ -79,6 +77,10 @@ func (v *startView) fails(p *problem) {
 		}
 	}
 	for _, e := range p.Errors {
+		if e.Pointer == "/id" {
+			v.IDErrors = append(v.IDErrors, visible(e.Message))
+			continue
+		}
 		pointer := strings.TrimPrefix(e.Pointer, "/input")
 		if f := v.field(pointer); f != nil {
 			f.fails(visible(e.Message))
