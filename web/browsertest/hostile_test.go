@@ -41,6 +41,8 @@ var ends = map[string]pawl.RunState{
 	"well": pawl.StateCompleted, "fails": pawl.StateFailed, "panics": pawl.StateFailed, "told": pawl.StateNeedsDecision,
 }
 
+// Whatever a guest, a receiver, an author or an address says is shown as it is.
+// Seen red with the text of log lines put into the page unescaped.
 func TestHostileTextStaysText(t *testing.T) {
 	t.Parallel()
 	browser.needed(t)

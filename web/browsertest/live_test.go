@@ -31,6 +31,7 @@ var peaceful = spent{Attempts: 4, Calls: 7, Units: map[string]int64{"tokens": 21
 
 // A person fills in the form, and sees the run go on to its end without doing
 // anything more.
+// Seen red with a page that fetches nothing.
 func TestRefundFromTheFormIsWatchedToItsEnd(t *testing.T) {
 	t.Parallel()
 	w := refunds(t)
@@ -88,6 +89,8 @@ func (p *page) stillMarked() {
 // The server is killed when the payment has been made and not answered for. The
 // page that is open says that it is cut off; when there is a server again, both
 // the page and the run go on by themselves.
+// Seen red with a payment that is sent again before it is asked for, and with a
+// page that fetches nothing.
 func TestServerThatIsKilledInMidStepGoesOnBeforeTheOpenPage(t *testing.T) {
 	t.Parallel()
 	w := refunds(t)

@@ -101,6 +101,9 @@ func (p *page) own(address string) bool {
 	return u.Scheme == "about" || u.Scheme == "data" || u.Scheme == "blob"
 }
 
+// most is how many complaints of a kind are told: they are seldom alone.
+const most = 5
+
 // complain fails the test if there were complaints, and forgets them.
 func (p *page) complain() {
 	p.t.Helper()
@@ -109,7 +112,11 @@ func (p *page) complain() {
 	if p.enough {
 		return
 	}
-	for _, c := range p.complaints {
+	for i, c := range p.complaints {
+		if i == most {
+			p.t.Errorf("the browser: and %d more", len(p.complaints)-most)
+			break
+		}
 		p.t.Errorf("the browser: %s", c)
 	}
 	p.complaints = nil

@@ -13,6 +13,7 @@ import (
 )
 
 // The panel inside another program, under that program's prefix.
+// Seen red with links from the server's root.
 func TestPanelWorksUnderAPrefix(t *testing.T) {
 	t.Parallel()
 	browser.needed(t)

@@ -55,6 +55,7 @@ func (w *world) exactly(attempts, perAttempt int) {
 
 // However often and by how many people the button is pressed, what they were
 // shown is done once: the ledger of the model is the judge.
+// Seen red with a press that does not say what the person was shown.
 func TestResumeDoesOneThing(t *testing.T) {
 	t.Parallel()
 	w := modelDown(t)

@@ -11,6 +11,7 @@ import (
 // A browser opens six connections to a server at most: a seventh page of a panel
 // whose every page held one open would load for ever. Tabs of one window are
 // hidden but for one; windows all can be seen.
+// Seen red with a stream for every page.
 func TestSevenPagesOfOneBrowserStayUsable(t *testing.T) {
 	t.Parallel()
 	for name, windows := range map[string]bool{"tabs": false, "windows": true} {
