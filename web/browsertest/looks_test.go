@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -114,25 +115,26 @@ func (p *page) readable(name, path string) {
 			p.open(path)
 			p.shot(as)
 			eval[bool](p, `(() => { for (const d of document.querySelectorAll("details")) d.open = true; return true; })()`)
-			p.fits(as)
+			p.fits(as, int(width))
 			p.contrasts(as)
 		}
 	}
 }
 
-// fits checks that the page is not wider than its window.
-func (p *page) fits(name string) {
+// fits checks that the page is not wider than its window. A phone says that its
+// window is as wide as the page.
+func (p *page) fits(name string, window int) {
 	p.t.Helper()
 	got := eval[struct {
-		Page, Window int
-		Wide         []string
+		Page int
+		Wide []string
 	}](p, `({
-		Page: document.documentElement.scrollWidth, Window: innerWidth,
-		Wide: [...document.querySelectorAll("body *")].filter(e => e.getBoundingClientRect().right > innerWidth + 1)
+		Page: document.documentElement.scrollWidth,
+		Wide: [...document.querySelectorAll("body *")].filter(e => e.getBoundingClientRect().right > `+strconv.Itoa(window+1)+`)
 			.map(e => e.tagName + "." + e.className).slice(0, 5),
 	})`)
-	if got.Page > got.Window {
-		p.t.Errorf("%s is %d pixels wide in a window of %d: %v", name, got.Page, got.Window, got.Wide)
+	if got.Page > window {
+		p.t.Errorf("%s is %d pixels wide in a window of %d: %v", name, got.Page, window, got.Wide)
 	}
 }
 
