@@ -27,7 +27,9 @@ type Engine struct {
 	// verdicts is what lists know of whether runs can go on.
 	verdicts verdicts
 	imports  imports
-	id       string // who holds this engine's leases, for people too
+	// mostScanned is the constant of that name, but in tests.
+	mostScanned int
+	id          string // who holds this engine's leases, for people too
 
 	// closing is cancelled when Close begins; background are the goroutines
 	// that end then.
@@ -78,7 +80,7 @@ func Open(ctx context.Context, store kv.Store, opts *Options) (*Engine, error) {
 		opts: o, store: store, book: book, sandbox: box, slots: make(chan struct{}, o.Workers), id: ownerName(),
 		failed: make(chan struct{}, 1), letting: make(chan struct{}, 1), era: newEra(), arrived: make(chan struct{}),
 		live: map[string]*body{}, expected: map[string]expectation{}, troubles: map[string]error{},
-		workflows: map[string]*Workflow{}, held: heldBy(store), watchers: watchers{},
+		workflows: map[string]*Workflow{}, held: heldBy(store), watchers: watchers{}, mostScanned: mostScanned,
 	}
 	e.closing, e.shut = context.WithCancel(context.Background())
 	e.background.Go(e.keep)

@@ -31,3 +31,6 @@ func (e *Engine) Recount(ctx context.Context, id string) (work int64, err error)
 	}
 	return work, nil
 }
+
+// ScanAtMost makes a list look at n ended runs at most.
+func (e *Engine) ScanAtMost(n int) { e.mostScanned = n }

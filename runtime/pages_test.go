@@ -19,6 +19,9 @@ func all(t *testing.T, engine *pawl.Engine, q pawl.Query) (runs []pawl.Summary) 
 			t.Fatal(err)
 		}
 		runs = append(runs, page.Items...)
+		if q.After != "" && page.Next == q.After {
+			t.Fatal("a page leads to itself")
+		}
 		if q.After = page.Next; q.After == "" {
 			return runs
 		}

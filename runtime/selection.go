@@ -3,6 +3,7 @@ package runtime
 import (
 	"errors"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/pawl-dev/pawl/runtime/internal/journal"
 )
@@ -82,8 +83,33 @@ func (l *selection) selects(run string, known *journal.Listing) bool {
 			return false
 		}
 	}
-	return l.text == "" || strings.Contains(strings.ToLower(known.Title), l.text) ||
-		strings.Contains(strings.ToLower(known.ExternalID), l.text) || strings.Contains(strings.ToLower(run), l.text)
+	return containsFold(known.Title, l.text) || containsFold(known.ExternalID, l.text) || containsFold(run, l.text)
+}
+
+// containsFold reports whether s contains text, which is in lower case, in any
+// case. Texts of ASCII, which nearly all are, cost no memory: a list may look
+// through a hundred thousand titles.
+func containsFold(s, text string) bool {
+	if strings.ContainsFunc(text, func(r rune) bool { return r >= utf8.RuneSelf }) {
+		return strings.Contains(strings.ToLower(s), text)
+	}
+	for i := 0; i+len(text) <= len(s); i++ {
+		n := 0
+		for n < len(text) && lower(s[i+n]) == text[n] {
+			n++
+		}
+		if n == len(text) {
+			return true
+		}
+	}
+	return false
+}
+
+func lower(c byte) byte {
+	if 'A' <= c && c <= 'Z' {
+		return c + 'a' - 'A'
+	}
+	return c
 }
 
 // stood reports whether the query selects runs that stand like this.
@@ -169,7 +195,7 @@ func (l *selection) endedBefore(before string) (err error) {
 	unfiltered := l.query.Workflow == "" && l.text == ""
 	cost := 0
 	scan := l.engine.book.EachEnded(before, func(run *journal.EndedRun) bool {
-		if cost++; cost > mostScanned {
+		if cost++; cost > l.engine.mostScanned {
 			return false
 		}
 		l.scanned = run.Position
@@ -195,7 +221,7 @@ func (l *selection) endedBefore(before string) (err error) {
 		}
 		return !l.found.full()
 	})
-	if cost <= mostScanned {
+	if cost <= l.engine.mostScanned {
 		l.scanned = ""
 	}
 	return errors.Join(scan, err)

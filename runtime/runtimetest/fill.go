@@ -137,8 +137,10 @@ func (f *filler) rest(ctx context.Context, run *journal.Run, kind int) error {
 	case 2:
 		return run.Park(ctx, &journal.Park{Attempt: 1, Call: -1, Code: journal.ParkUnknown, Sentence: unknown})
 	case 3:
-		return run.Wait(ctx, &journal.Wait{Attempt: 1, Code: journal.WaitPaused, Until: f.due, Tool: "parcels.send", Sentence: refused, Waker: "operator",
-			Pause: &journal.Pause{Since: time.Now().UnixMicro(), Times: 1, Why: "http_401"}})
+		return run.Wait(ctx, &journal.Wait{
+			Attempt: 1, Code: journal.WaitPaused, Until: f.due, Tool: "parcels.send", Sentence: refused, Waker: "operator",
+			Pause: &journal.Pause{Since: time.Now().UnixMicro(), Times: 1, Why: "http_401"},
+		})
 	case 4:
 		return run.Park(ctx, &journal.Park{Attempt: 1, Call: -1, Code: journal.ParkBudget, Sentence: spent})
 	}
