@@ -14,7 +14,7 @@ var (
 	// ErrNotFound is returned when there is no such run or workflow.
 	ErrNotFound = journal.ErrNotFound
 	// ErrInvalidInput is matched by an [InputError], and returned by a start
-	// whose external id is not allowed.
+	// whose external id is not allowed, and for an act that is none.
 	ErrInvalidInput = errors.New("pawl: invalid input")
 	// ErrInputConflict is returned by a start whose external id belongs to a
 	// run with another input or of another workflow.

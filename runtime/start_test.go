@@ -111,3 +111,38 @@ func TestStartOfARunThatRests(t *testing.T) {
 		}
 	}
 }
+
+// Of all who start the same run one began it, and is told so; who finds it later
+// did not, in a fresh engine neither.
+//
+// Seen red with every handle of a start that succeeds.
+func TestWhoBeganARun(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	w := b.deploy(folder(t, "", ""))
+	made := make(chan bool, 16)
+	var starts sync.WaitGroup
+	for range cap(made) {
+		starts.Go(func() { made <- b.start(w, "r1", `{"one":[]}`).Created() })
+	}
+	starts.Wait()
+	close(made)
+	began := 0
+	for m := range made {
+		if m {
+			began++
+		}
+	}
+	if began != 1 {
+		t.Errorf("%d began it", began)
+	}
+	completed(t, b.rest(b.find("r1")))
+	b.reopen()
+	w, err := b.engine.Workflow("test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b.find("r1").Created() || b.start(w, "r1", `{"one":[]}`).Created() || !b.start(w, "", `{"one":[]}`).Created() {
+		t.Error("found for begun, or begun for found")
+	}
+}

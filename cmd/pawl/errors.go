@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -69,9 +70,10 @@ func report(g *Globals, err error) int {
 	return p.Status
 }
 
-// rule says what one kind of error is called and what to do about it.
+// rule says what to do about one kind of error. Those of the engine and its
+// store are known by their code (pawl.CodeOf), others by what they are.
 type rule struct {
-	is     error // matched with errors.Is; nil if as does it
+	is     error // matched with errors.Is
 	as     func(error) bool
 	code   string
 	status int
@@ -82,11 +84,11 @@ type rule struct {
 // before the places that wrap them.
 var rules = []rule{
 	{
-		is: kv.ErrStoreLocked, code: "store_locked", status: statusUnavailable,
+		code: "store_locked", status: statusUnavailable,
 		hint: "wait for that process or end it (its runs stay resumable), or use another directory with --data DIR",
 	},
 	{
-		is: pawl.ErrUndecodable, code: "undecodable", status: statusUnavailable,
+		code: "undecodable", status: statusUnavailable,
 		hint: "this run cannot be read, others can; keep the data directory as it is and restore it from a copy",
 	},
 	{
@@ -94,75 +96,79 @@ var rules = []rule{
 		hint: "put a copy of the whole data directory in its place, or use another directory with --data DIR",
 	},
 	{
-		is: kv.ErrCorrupt, code: "corrupt", status: statusUnavailable,
+		code: "corrupt", status: statusUnavailable,
 		hint: "the store is damaged at that key; keep the data directory as it is and restore it from a copy",
 	},
 	{
-		is: kv.ErrStoreBroken, code: "store_broken", status: statusUnavailable,
+		code: "store_broken", status: statusUnavailable,
 		hint: "a write failed and nothing was sent after it; look at the disk, then run the command again: it goes on from what is durable",
 	},
 	{
-		is: kv.ErrNoSpace, code: "no_space", status: statusUnavailable,
+		code: "no_space", status: statusUnavailable,
 		hint: "make space on the disk of the data directory, then run the command again: it goes on from what is durable",
 	},
 	{
-		is: pawl.ErrUnavailable, code: "store_unavailable", status: statusUnavailable,
+		code: "store_unavailable", status: statusUnavailable,
 		hint: "look at the disk, then run the command again: it goes on from what is durable",
 	},
 	{
-		is: pawl.ErrHeld, code: "held", status: statusWaits,
+		code: "held", status: statusWaits,
 		hint: "pawl show and pawl runs work; go on with the directory that this one was copied from, or use another one with --data DIR",
 	},
 	{
-		is: pawl.ErrFenced, code: "fenced", status: statusRefused,
+		code: "fenced", status: statusRefused,
 		hint: "another engine goes on with the run; pawl show says how it stands",
 	},
 	{
-		is: pawl.ErrIncompatible, code: "incompatible", status: statusRefused,
+		code: "incompatible", status: statusRefused,
 		hint: "the run goes on only with the contracts it was begun with; put them back, or start a new run under another id; nothing was executed",
 	},
 	{
-		is: pawl.ErrInputConflict, code: "input_conflict", status: statusRefused,
+		code: "input_conflict", status: statusRefused,
 		hint: "give another --id for this input, or the same input and workflow to go on with that run",
 	},
 	{
-		is: pawl.ErrAlreadyRunning, code: "already_running", status: statusRefused,
+		code: "stale", status: statusRefused,
+		hint: "pawl show says how the run stands now; nothing was done",
+	},
+	{
+		code: "already_running", status: statusRefused,
 		hint: "it goes on by itself; pawl show says how it stands",
 	},
 	{
-		is: pawl.ErrInvalidInput, code: "invalid_input", status: statusUsage,
+		code: "invalid_input", status: statusUsage,
 		hint: "mend the input; nothing was stored",
 	},
 	{
-		is: pawl.ErrTooLarge, code: "too_large", status: statusUsage,
+		code: "too_large", status: statusUsage,
 		hint: "make the workflow's tools, limits or labels fewer, or its texts shorter; nothing was stored",
 	},
 	{
-		is: pawl.ErrNotFound, code: "not_found", status: statusUsage,
+		code: "not_found", status: statusUsage,
 		hint: "pawl runs lists the runs of the data directory (--data DIR, PAWL_DATA)",
 	},
 	{
-		is: pawl.ErrNeedsDecision, code: "needs_decision", status: statusWaits,
+		code: "needs_decision", status: statusWaits,
 		hint: "pawl show says what is not known and what each choice would do",
 	},
 	{
-		is: host.ErrOutcomeUnknown, code: "outcome_unknown", status: statusWaits,
+		code: "outcome_unknown", status: statusWaits,
 		hint: "pawl show says which call it is; pawl resume asks its receiver again",
 	},
 	{
-		is: pawl.ErrDeterministic, code: "deterministic", status: statusFailed,
+		code: "deterministic", status: statusFailed,
 		hint: "mend the code and give its folder: pawl resume RUN DIR --upgrade; or start a new run with another input",
 	},
 	{
-		is: pawl.ErrBudgetSpent, code: "budget_spent", status: statusFailed,
+		code: "budget_spent", status: statusFailed,
 		hint: "look at the last error (pawl show); only a recorded act of a person raises a budget",
 	},
 	{
-		is: pawl.ErrFailed, code: "failed", status: statusFailed,
+		code: "failed", status: statusFailed,
 		hint: "look at the last error (pawl show)",
 	},
 	{
-		is: pawl.ErrInterrupted, code: "interrupted", status: statusInterrupted,
+		code: "interrupted", status: statusInterrupted,
 		hint: "pawl resume goes on with it",
 	},
 	{
@@ -251,11 +257,16 @@ func goLacksCache(err error) bool {
 	return errors.As(err, &failed) && !blamesSources(err) && cacheNamed.MatchString(failed.Output)
 }
 
-func (r *rule) fits(err error) bool {
-	if r.is != nil {
+// fits reports whether the rule is about the error, whose code, if it is the
+// engine's, is given.
+func (r *rule) fits(err error, code string) bool {
+	switch {
+	case r.is != nil:
 		return errors.Is(err, r.is)
+	case r.as != nil:
+		return r.as(err)
 	}
-	return r.as(err)
+	return r.code == code
 }
 
 // problemOf finds the error in the table.
@@ -268,12 +279,13 @@ func problemOf(err error) *problem {
 	if errors.As(err, &told) {
 		return told.asProblem()
 	}
+	code := pawl.CodeOf(err)
 	p := &problem{
-		Code: "internal", Message: message(err), Status: statusFailed,
+		Code: cmp.Or(code, "internal"), Message: message(err), Status: statusFailed,
 		Hint: "this should not happen; repeat the command, and report it with this message if it happens again",
 	}
 	for _, r := range rules {
-		if r.fits(err) {
+		if r.fits(err, code) {
 			p.Code, p.Hint, p.Status = r.code, r.hint, r.status
 			break
 		}

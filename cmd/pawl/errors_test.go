@@ -43,6 +43,7 @@ func TestEveryErrorHasACodeAStatusAndAHint(t *testing.T) {
 		"undecodable":                {fmt.Errorf("x: %w", pawl.ErrUndecodable), "undecodable", 5, "undecodable"},
 		"incompatible":               {&pawl.IncompatibleError{Run: "r", Differences: []pawl.Difference{{Pin: "arch", What: "amd64"}, {Pin: "tool a", What: "missing"}}}, "incompatible", 4, "r\n  arch: amd64\n  tool a: missing"},
 		"conflict":                   {pawl.ErrInputConflict, "input_conflict", 4, "another input"},
+		"stale":                      {fmt.Errorf("%w: run r", pawl.ErrStale), "stale", 4, "changed meanwhile"},
 		"already running":            {pawl.ErrAlreadyRunning, "already_running", 4, "already running"},
 		"input":                      {&pawl.InputError{Workflow: "w", Err: errors.New("/order: got number")}, "invalid_input", 2, "/order"},
 		"not found":                  {pawl.ErrNotFound, "not_found", 2, "not found"},
