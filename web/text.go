@@ -60,16 +60,7 @@ func cut(s string, most int) string {
 	return string([]rune(s)[:most-1]) + "…"
 }
 
-// short is a digest as people compare it at a glance.
-func short(digest string) string {
-	name, sum, _ := strings.Cut(digest, ":")
-	if len(sum) <= 12 {
-		return digest
-	}
-	return name + ":" + sum[:12]
-}
-
-// one is the noun with its number: "1 call", "2 calls".
+// counted is the noun with its number: "1 call", "2 calls".
 func counted(n int64, noun string) string {
 	if n != 1 {
 		noun += "s"

@@ -14,7 +14,6 @@ import (
 type runView struct {
 	Title, ExternalID, Run string
 	State                  badge
-	Live                   bool // it is not ended
 	Workflow, Digest       string
 	WorkflowLink           string
 	Labels                 []labelView
@@ -39,17 +38,16 @@ type runView struct {
 
 // whyView says why a run is not moving.
 type whyView struct {
-	Sentence, Help, Waker, Step string
-	At                          *moment
+	Sentence, Help, Waker string
+	At                    *moment
 }
 
 // actionView is what a person may do now.
 type actionView struct {
-	ID, Action, Label string
-	Path              string // where it is posted, relative to the root
-	Does, DoesNot     []string
-	Roles             string
-	Seen              string
+	ID, Label     string
+	Path          string // where it is posted, relative to the root
+	Does, DoesNot []string
+	Seen          string
 }
 
 // errorView is the last failed attempt.
@@ -75,7 +73,7 @@ const shownDocument = 64 << 10
 func newRunView(c *pawl.Checkpoint, logs []pawl.LogLine, now time.Time) *runView {
 	path := "runs/" + url.PathEscape(c.Run)
 	v := &runView{
-		Title: c.Title, ExternalID: c.ExternalID, Run: c.Run, State: stateBadge(c.State), Live: c.State != pawl.StateCompleted,
+		Title: c.Title, ExternalID: c.ExternalID, Run: c.Run, State: stateBadge(c.State),
 		Workflow: c.Workflow.Name + " " + c.Workflow.Version, Digest: c.Workflow.Digest, WorkflowLink: "workflows#" + url.PathEscape(c.Workflow.Name),
 		Labels: labelViews(c.Labels, ""), Started: at(c.Started, now), Updated: at(c.Updated, now), Seq: grouped(int64(c.Seq)),
 		Actions: actionViews(c, path), Differences: c.Differences, Error: newErrorView(c.LastError, now),
@@ -85,7 +83,7 @@ func newRunView(c *pawl.Checkpoint, logs []pawl.LogLine, now time.Time) *runView
 	if v.Title == "" {
 		v.Title = c.ExternalID
 	}
-	if !v.Live {
+	if c.State == pawl.StateCompleted {
 		v.Took = lasted(c.Updated.Sub(c.Started))
 	}
 	if c.Budgets.Deadline != nil {
@@ -125,7 +123,7 @@ func (v *runView) mark(reasons []pawl.Reason) {
 }
 
 func newWhy(r *pawl.Reason, now time.Time) whyView {
-	w := whyView{Sentence: r.Sentence, Help: r.Help, Waker: wakerText(r.Waker), Step: r.Step}
+	w := whyView{Sentence: r.Sentence, Help: r.Help, Waker: wakerText(r.Waker)}
 	if r.At != nil {
 		w.At = at(*r.At, now)
 	}
@@ -139,8 +137,8 @@ func actionViews(c *pawl.Checkpoint, path string) []actionView {
 			continue // this panel cannot do it
 		}
 		out = append(out, actionView{
-			ID: "act-" + a.Action, Action: a.Action, Label: "Resume", Path: path + "/" + a.Action, Does: clauses(a.Does),
-			DoesNot: clauses(a.DoesNot), Roles: strings.Join(a.Roles, ", "), Seen: a.Seen,
+			ID: "act-" + a.Action, Label: "Resume", Path: path + "/" + a.Action, Does: clauses(a.Does),
+			DoesNot: clauses(a.DoesNot), Seen: a.Seen,
 		})
 	}
 	return out

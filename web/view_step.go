@@ -21,7 +21,6 @@ type stepView struct {
 	Log       []logView
 	LogText   string // "12 lines"
 	LogMore   string // where the lines are that were left out; empty if none were
-	Begun     bool
 }
 
 // logView is a line that a guest logged.
@@ -38,8 +37,8 @@ type logView struct {
 const shownLines = 200
 
 func newStepView(s *pawl.StepCheckpoint, lines []pawl.LogLine, path string, now time.Time) stepView {
-	v := stepView{ID: "step-" + s.Name, Name: s.Name, State: stateBadge(s.State), Begun: s.Attempts > 0}
-	if v.Begun {
+	v := stepView{ID: "step-" + s.Name, Name: s.Name, State: stateBadge(s.State)}
+	if s.Attempts > 0 {
 		v.Attempts = counted(int64(s.Attempts), "attempt")
 	}
 	var began time.Time
