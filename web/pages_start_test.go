@@ -57,8 +57,8 @@ func TestFormStartsOneRun(t *testing.T) {
 
 // What is wrong is said at its field, and what was typed is there still.
 //
-// Seen red with problems that lose their places, and with a page that is made
-// anew.
+// Seen red with problems that lose their places, with a page that is made anew,
+// and with typed characters that are shown by their numbers.
 func TestFormSaysWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
@@ -103,6 +103,8 @@ func TestFormSaysWhatIsWrong(t *testing.T) {
 }
 
 // A paused recovery is told of, and let go by its button.
+//
+// Seen red with a button that does nothing.
 func TestRecoveryIsLetGoFromThePage(t *testing.T) {
 	t.Parallel()
 	f := setup(t)

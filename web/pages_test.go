@@ -113,6 +113,8 @@ func TestPagesOfEveryState(t *testing.T) {
 
 // What was shown is what is done: a resume of a page that is old does nothing and
 // says so.
+//
+// Seen red with a resume that leaves out what was seen.
 func TestResumeFromThePage(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
