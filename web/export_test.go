@@ -1,6 +1,7 @@
 package web
 
 import (
+	"encoding/json"
 	"net/http"
 
 	"github.com/labstack/echo/v4"
@@ -21,3 +22,6 @@ func Probes(engine Engine, opts *Options) http.Handler {
 
 // HintOf is what to do next, by the code of an error.
 var HintOf = hintOf
+
+// Indent is what pages use.
+func Indent(raw json.RawMessage, most int) (text string, whole bool) { return indent(raw, most) }

@@ -46,24 +46,33 @@ type fieldset struct {
 // deepest is how far objects within objects become fields of their own.
 const deepest = 3
 
+// mostFields is how many fields a form can have. A schema of a few lines that
+// refers to itself would have any number of them.
+const mostFields = 200
+
 // longArea is from how many characters on a text has several lines.
 const longArea = 200
 
 // fieldsOf makes the fields of an input schema; ok is false if it is none of an
 // object whose properties a form can have.
 func fieldsOf(raw json.RawMessage) (sets []*fieldset, top schema, ok bool) {
-	s := &schemas{root: raw}
+	s := &schemas{root: raw, objects: map[string]map[string]json.RawMessage{}}
 	top, ok = s.read(raw)
 	if !ok || top.Type != "object" || len(top.Properties) == 0 {
 		return nil, top, false
 	}
-	return s.object(nil, &fieldset{must: true}, top), top, true
+	sets = s.sets(nil, &fieldset{must: true}, top)
+	return sets, top, s.fields <= mostFields
 }
 
-// object makes the fieldset of an object and those of the objects in it.
-func (s *schemas) object(sets []*fieldset, set *fieldset, o schema) []*fieldset {
+// sets makes the fieldset of an object and those of the objects in it, as long
+// as that are not too many fields.
+func (s *schemas) sets(sets []*fieldset, set *fieldset, o schema) []*fieldset {
 	sets = append(sets, set)
 	for _, p := range o.Properties {
+		if s.fields > mostFields {
+			break
+		}
 		required := slices.Contains(o.Required, p.name)
 		sub, ok := s.read(p.raw)
 		path := append(slices.Clone(set.path), p.name)
@@ -77,10 +86,11 @@ func (s *schemas) object(sets []*fieldset, set *fieldset, o schema) []*fieldset 
 			if !inner.must {
 				inner.Help = strings.TrimSpace(inner.Help + " May be left empty as a whole.")
 			}
-			sets = s.object(sets, inner, sub)
+			sets = s.sets(sets, inner, sub)
 			continue
 		}
 		f := s.field(path, sub, ok, required && set.must)
+		s.fields++
 		switch {
 		case !required:
 			f.Need = "optional"

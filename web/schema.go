@@ -74,7 +74,13 @@ func (p *properties) UnmarshalJSON(text []byte) error {
 }
 
 // schemas reads the schemas of one document.
-type schemas struct{ root json.RawMessage }
+type schemas struct {
+	root json.RawMessage
+	// objects are those on the way of references, by their pointers: taken apart
+	// for each reference, a document of many would take minutes.
+	objects map[string]map[string]json.RawMessage
+	fields  int // how many have been made
+}
 
 // read returns the schema that the text says, following references within the
 // document; ok is false for what a form does not understand.
@@ -101,16 +107,25 @@ func (s *schemas) find(ref string) (json.RawMessage, bool) {
 	if !inside {
 		return nil, false
 	}
-	at := s.root
+	at, place := s.root, "#"
 	for _, part := range strings.Split(path, "/") {
-		var object map[string]json.RawMessage
-		if json.Unmarshal(at, &object) != nil {
-			return nil, false
-		}
 		var found bool
-		if at, found = object[strings.NewReplacer("~1", "/", "~0", "~").Replace(part)]; !found {
+		if at, found = s.object(place, at)[strings.NewReplacer("~1", "/", "~0", "~").Replace(part)]; !found {
 			return nil, false
 		}
+		place += "/" + part
 	}
 	return at, true
+}
+
+// object is the text at the place taken apart; nil if it is no object.
+func (s *schemas) object(place string, text json.RawMessage) map[string]json.RawMessage {
+	object, known := s.objects[place]
+	if !known {
+		if json.Unmarshal(text, &object) != nil {
+			object = nil
+		}
+		s.objects[place] = object
+	}
+	return object
 }

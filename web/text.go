@@ -1,7 +1,6 @@
 package web
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -110,8 +109,8 @@ func body(raw json.RawMessage, more string) *bodyView {
 		return nil
 	}
 	v := &bodyView{Size: bytesOf(int64(len(raw)))}
-	text := pretty(raw)
-	if len(text) > shownBody {
+	text, whole := indent(raw, shownBody)
+	if !whole || len(text) > shownBody {
 		end := shownBody
 		for !utf8.RuneStart(text[end]) {
 			end--
@@ -122,11 +121,14 @@ func body(raw json.RawMessage, more string) *bodyView {
 	return v
 }
 
-// pretty indents JSON; what is none stays as it is.
+// indentable is how many times its size JSON may grow when the whole of it is
+// indented.
+const indentable = 8
+
+// pretty indents JSON unless that would make too much of it.
 func pretty(raw json.RawMessage) string {
-	var b bytes.Buffer
-	if json.Indent(&b, raw, "", "  ") != nil {
-		return string(raw)
+	if text, whole := indent(raw, 4<<10+indentable*len(raw)); whole {
+		return text
 	}
-	return b.String()
+	return string(raw)
 }
