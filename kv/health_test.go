@@ -39,10 +39,14 @@ func TestHealthAsJSON(t *testing.T) {
 		h    kv.Health
 		want string
 	}{
-		"well": {kv.Health{Condition: kv.Healthy},
-			`{"condition":"ok","commits":0,"syncs":0,"commit_rate":0,"sync_rate":0,"size":0,"free":0,"reserve":0}`},
-		"not well": {kv.Health{Condition: kv.Full, Reason: "no space", Commits: 9, Syncs: 3, CommitRate: 1.5, SyncRate: 0.5, SyncMode: "msync", Size: 10, Free: 1, Reserve: 2},
-			`{"condition":"no_space","reason":"no space","commits":9,"syncs":3,"commit_rate":1.5,"sync_rate":0.5,"sync_mode":"msync","size":10,"free":1,"reserve":2}`},
+		"well": {
+			kv.Health{Condition: kv.Healthy},
+			`{"condition":"ok","commits":0,"syncs":0,"commit_rate":0,"sync_rate":0,"size":0,"free":0,"reserve":0}`,
+		},
+		"not well": {
+			kv.Health{Condition: kv.Full, Reason: "no space", Commits: 9, Syncs: 3, CommitRate: 1.5, SyncRate: 0.5, SyncMode: "msync", Size: 10, Free: 1, Reserve: 2},
+			`{"condition":"no_space","reason":"no space","commits":9,"syncs":3,"commit_rate":1.5,"sync_rate":0.5,"sync_mode":"msync","size":10,"free":1,"reserve":2}`,
+		},
 	} {
 		got, err := json.Marshal(row.h)
 		if diff := cmp.Diff(row.want, string(got)); diff != "" || err != nil {

@@ -138,7 +138,7 @@ func TestTwoEnginesActOnce(t *testing.T) {
 	}
 	close(<-p.to.arrived)
 	for _, r := range runs {
-		if c, err = r.Wait(t.Context(), 0); err != nil {
+		if _, err = r.Wait(t.Context(), 0); err != nil {
 			t.Fatal(err)
 		}
 	}
