@@ -3,7 +3,9 @@ package browsertest
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -56,6 +58,7 @@ func (b *programs) build() {
 		b.dir, err = os.MkdirTemp("", "pawl-browser-")
 	}
 	w := &builder{root: root, dir: b.dir, err: err}
+	w.depends()
 	w.do("go", "build", "-o", b.dir+string(filepath.Separator), "./cmd/pawl", "./examples/refund/services", "./examples/embed")
 	w.workflow("refund", filepath.Join(root, "examples", "refund"))
 	w.workflow("hostile", filepath.Join(root, "web", "browsertest", "testdata", "hostile"))
@@ -66,6 +69,15 @@ func (b *programs) build() {
 type builder struct {
 	root, dir string
 	err       error
+}
+
+// depends looks at all sources, so that go takes a change of any of them for one
+// of these tests: what a test builds is not seen by the cache of their results.
+func (b *builder) depends() {
+	for _, dir := range []string{"cmd", "examples", "host", "kv", "runtime", "steps", "telemetry", "web"} {
+		err := filepath.WalkDir(filepath.Join(b.root, dir), func(_ string, _ fs.DirEntry, err error) error { return err })
+		b.err = errors.Join(b.err, err)
+	}
 }
 
 func (b *builder) do(name string, args ...string) {
