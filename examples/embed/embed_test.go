@@ -106,6 +106,21 @@ func (s *server) post(order string) int {
 	return resp.StatusCode
 }
 
+// get returns what is at a path.
+func (s *server) get(path string) string {
+	s.t.Helper()
+	resp, err := http.Get(s.url + path)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode != http.StatusOK {
+		s.t.Fatalf("%s: %s %v", path, resp.Status, err)
+	}
+	return string(text)
+}
+
 // completed waits until the order's run is.
 func (s *server) completed(id string) *pawl.Checkpoint {
 	s.t.Helper()
@@ -155,6 +170,9 @@ func TestKilledServerEntersEachOrderOnce(t *testing.T) {
 		}
 		if got := s.post(strings.ReplaceAll(strings.ReplaceAll(order, "A1", "A-"+account), "teapot", "cup")); got != http.StatusConflict {
 			t.Errorf("another order with the same id: status %d", got)
+		}
+		if panel := s.get(panelPath); !strings.Contains(panel, "Order A-"+account) || !strings.Contains(panel, "completed") {
+			t.Errorf("the panel does not show the order:\n%s", panel)
 		}
 		if got := s.post(`{"id":"A2","item":"cup","cents":0}`); got != http.StatusUnprocessableEntity {
 			t.Errorf("an order that does not fit: status %d", got)
