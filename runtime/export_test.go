@@ -34,3 +34,6 @@ func (e *Engine) Recount(ctx context.Context, id string) (work int64, err error)
 
 // ScanAtMost makes a list look at n ended runs at most.
 func (e *Engine) ScanAtMost(n int) { e.mostScanned = n }
+
+// Expect makes the engine say that it will enter the run by itself.
+func (e *Engine) Expect(id string) { e.expect(id) }

@@ -55,6 +55,9 @@ func TestHeldStore(t *testing.T) {
 			t.Error(r.Unreadable)
 		}
 	}
+	if err := agree(b.engine); err != nil {
+		t.Error(err)
+	}
 	h := b.engine.Health()
 	if runs != 2 || h.Store.Condition != kv.Held || h.Open != 1 || h.Recovery == nil || h.Recovery.Held != 1 || h.Recovery.Open != 1 {
 		t.Errorf("%d runs, %+v, %+v", runs, h, h.Recovery)

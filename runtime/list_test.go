@@ -18,6 +18,7 @@ import (
 	"github.com/pawl-dev/pawl/host"
 	"github.com/pawl-dev/pawl/kv"
 	pawl "github.com/pawl-dev/pawl/runtime"
+	"github.com/pawl-dev/pawl/runtime/internal/journal"
 	"github.com/pawl-dev/pawl/runtime/runtimetest"
 )
 
@@ -342,5 +343,32 @@ func TestUnreadableRunIsListed(t *testing.T) {
 			b.opts.NoRecovery = false
 			b.reopen()
 		}
+	}
+}
+
+// Runs with an open attempt are listed as what their documents say: interrupted
+// where nobody executes them, queued where the engine will.
+//
+// Seen red with each of the two left out of lists.
+func TestOpenAttemptsAreListed(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	f := b.forger(b.deploy(folder(t, "", ``)))
+	for i, id := range []string{"crashed", "queued"} {
+		f.begin(i, id, `{"one":[]}`, func(*journal.Start) {}, nil)
+	}
+	b.opts.NoRecovery = true
+	b.reopen()
+	b.engine.Expect(b.find("queued").ID())
+	for id, state := range map[string]pawl.RunState{"crashed": pawl.StateInterrupted, "queued": pawl.StateQueued} {
+		if c := b.document(id); c.State != state {
+			t.Errorf("%s is %s", id, c.State)
+		}
+		if runs := all(t, b.engine, pawl.Query{State: state}); !slices.Equal(ids(runs), []string{id}) {
+			t.Errorf("%s: %q", state, ids(runs))
+		}
+	}
+	if err := agree(b.engine); err != nil {
+		t.Error(err)
 	}
 }

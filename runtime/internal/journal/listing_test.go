@@ -14,8 +14,8 @@ import (
 // What lists need of an open run is kept with it, by the batch that changes it:
 // a list reads no run, and an engine that opens finds who needs a person.
 //
-// Seen red with a listing that is only written at the start, and with ended
-// runs that stay in memory.
+// Seen red with a listing that is only written at the start, with ended runs
+// that stay in memory, and with an end that keeps no listing.
 func TestListingFollowsTheRun(t *testing.T) {
 	t.Parallel()
 	s := newShelf(t)
@@ -70,6 +70,20 @@ func TestListingFollowsTheRun(t *testing.T) {
 		if err := ended.Complete(t.Context(), nil); err != nil {
 			t.Fatal(err)
 		}
+	}
+	var listed []Listing
+	if err := s.book.EachEnded("", func(e *EndedRun) bool {
+		l, read, err := e.Listing()
+		if err != nil || read || e.Run != "ended" {
+			t.Errorf("%s, read %v, %v", e.Run, read, err)
+		}
+		listed = append(listed, l)
+		return true
+	}); err != nil || len(listed) != 1 || listed[0].Phase != PhaseCompleted || listed[0].ExternalID != "id2" || listed[0].Since == 0 {
+		t.Errorf("%+v, %v", listed, err)
+	}
+	if n, err := s.book.CountEnded(); err != nil || n != 1 {
+		t.Errorf("%d ended, %v", n, err)
 	}
 	var open []string
 	if err := s.book.EachOpen(func(run string, _ *Listing) { open = append(open, run) }); err != nil || !slices.Equal(open, []string{"run"}) {
