@@ -23,7 +23,7 @@ func ExampleHandler() {
 	engine, end := exampleEngine()
 	defer end()
 	staff := func(r *http.Request) (pawl.Principal, error) {
-		name, _, ok := r.BasicAuth() // here the program's own sessions are looked at
+		name, _, ok := r.BasicAuth() // here the program's own logins are looked at
 		if !ok {
 			return pawl.Principal{}, errors.New("nobody is logged in")
 		}

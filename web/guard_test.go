@@ -87,7 +87,7 @@ func TestAuthorize(t *testing.T) {
 	h := web.Probes(f.engine, &web.Options{Authorize: func(r *http.Request) (pawl.Principal, error) {
 		switch r.Header.Get("User") {
 		case "":
-			return pawl.Principal{}, errors.New("no such session: 4711")
+			return pawl.Principal{}, errors.New("nobody has the token 4711")
 		case "bug":
 			panic("a secret of the bug")
 		}
