@@ -56,7 +56,7 @@ func read(r *pawl.Run) string {
 // shows waits until the viewer shows the text.
 func (v *viewer) shows(t *testing.T, want string) {
 	t.Helper()
-	late := time.After(10 * time.Second)
+	late := time.After(time.Minute)
 	for last := ""; ; {
 		select {
 		case last = <-v.shown:
@@ -257,7 +257,7 @@ func TestWatchTellsOfAnOutage(t *testing.T) {
 	defer stop()
 	until := func(out bool) {
 		t.Helper()
-		late := time.After(10 * time.Second)
+		late := time.After(time.Minute)
 		for b.engine.Health().Since.IsZero() == out {
 			select {
 			case <-changed:
