@@ -20,7 +20,8 @@ type body struct {
 	id       string
 	run      *journal.Run
 	workflow *Workflow
-	entry    bool // the next attempt was begun by somebody before: re-enter it
+	entering entering // why
+	entry    bool     // the next attempt was begun by somebody before: re-enter it
 	era      *era
 	// spared says that this process left the attempt in good order and could
 	// not record that.
@@ -98,17 +99,26 @@ func (b *body) take() (err error) {
 	return nil
 }
 
-// open takes the run over, if it can go on.
-func (b *body) open(why entering) (err error) {
+// open takes the run over, if it can go on; without a workflow it has nowhere
+// to go.
+func (b *body) open(why entering) error {
 	if err := b.take(); err != nil {
 		return err
 	}
+	b.entering = why
+	return b.prepare()
+}
+
+// prepare says whether the run, as it was read, can go on as who asked for it
+// was shown it.
+func (b *body) prepare() (err error) {
+	b.workflow = nil
 	if err := b.fresh(); err != nil {
 		return err
 	}
 	var s journal.State
 	b.run.Read(func(state *journal.State) { s = *state })
-	if s.Ended() || (why == recovering && s.Phase != journal.PhaseOpen && s.Phase != journal.PhaseWaiting) {
+	if s.Ended() || (b.entering == recovering && s.Phase != journal.PhaseOpen && s.Phase != journal.PhaseWaiting) {
 		return nil
 	}
 	if diffs := b.engine.differences(s.Start.Pins); len(diffs) > 0 {
@@ -229,7 +239,7 @@ func (b *body) reentry() {
 }
 
 // takeOver begins with the run. What an owner before wrote between the reading
-// and the first record is read then.
+// and the first record is read then: it may have ended the run, or let it wait.
 func (b *body) takeOver(ctx context.Context) error {
 	const often = 3 // an owner that lost its lease writes no more than what it had under way
 	entry := b.entry
@@ -238,10 +248,13 @@ func (b *body) takeOver(ctx context.Context) error {
 		if err = b.run.Reload(); err != nil {
 			return err
 		}
-		if err = b.fresh(); err != nil {
+		if err = b.prepare(); err != nil || b.workflow == nil {
 			return err
 		}
 		b.reentry()
+		if b.entering == recovering && time.Until(b.due()) > 0 {
+			return nil
+		}
 		err = b.begin(ctx)
 	}
 	return err

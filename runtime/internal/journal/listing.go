@@ -91,7 +91,7 @@ func ShortDigest(digest string) uint64 {
 
 // list adds the run's new listing to the batch of the record that changes it.
 // The caller holds mu. A run that ends stays in memory as it was until its end
-// is durable: see [Run.Complete].
+// is durable: see [opened].
 func (r *Run) list(with *kv.Batch) *kv.Batch {
 	l := r.state.Listing()
 	if l == r.listed {

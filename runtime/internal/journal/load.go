@@ -47,6 +47,7 @@ func (b *Book) Open(run string, observe Observer) (*Run, error) {
 	err := b.View(run, func(s *Snapshot) error {
 		r = b.newRun(run, kv.TakeChain(b.store, s.prefix, s.head), s.State, observe)
 		r.listed = s.Listing()
+		b.opened.found(run, s.State)
 		return nil
 	})
 	return r, err

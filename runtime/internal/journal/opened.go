@@ -16,6 +16,8 @@ import (
 type opened struct {
 	mu   sync.Mutex // guards what follows
 	runs map[string]Listing
+	// ending are the ends of runs that are not known to be durable yet.
+	ending map[string]kv.Pending
 	// lacking are runs whose listing does not say everything: they are read when
 	// somebody asks.
 	lacking []string
@@ -35,6 +37,21 @@ func (o *opened) set(run string, l Listing) {
 	o.runs[strings.Clone(run)] = l
 }
 
+// found takes note of what somebody else has written of a run: whoever takes it
+// over has read it.
+func (o *opened) found(run string, s *State) {
+	if !s.Ended() {
+		o.set(run, s.Listing())
+		return
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if _, open := o.runs[run]; open {
+		delete(o.runs, run)
+		o.counted, o.during = false, nil // it may have been counted
+	}
+}
+
 // remove forgets a run that was never begun.
 func (o *opened) remove(run string) {
 	o.mu.Lock()
@@ -42,10 +59,31 @@ func (o *opened) remove(run string) {
 	delete(o.runs, run)
 }
 
-// end moves a run to those that have ended.
+// ends takes note that the end of a run is on its way to the disk. The run is
+// open until then.
+func (o *opened) ends(run string, durable kv.Pending) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.ending == nil {
+		o.ending = map[string]kv.Pending{}
+	}
+	o.ending[run] = durable
+}
+
+// end moves a run whose end is durable to those that have ended. One whose end
+// did not land stays where it is.
 func (o *opened) end(run string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	o.endLocked(run)
+}
+
+func (o *opened) endLocked(run string) {
+	durable, ending := o.ending[run]
+	delete(o.ending, run)
+	if !ending || !settled(durable) {
+		return
+	}
 	delete(o.runs, run)
 	switch {
 	case o.during != nil:
@@ -115,6 +153,11 @@ func (b *Book) EachOpen(f func(run string, l *Listing)) error {
 	defer o.mu.Unlock()
 	n := 0
 	for run, l := range o.runs {
+		// Whoever is told of the end may ask for a list before its owner has let go.
+		if durable, ending := o.ending[run]; ending && settled(durable) {
+			o.endLocked(run)
+			continue
+		}
 		f(run, &l)
 		if n++; n%breath == 0 {
 			o.mu.Unlock()

@@ -33,6 +33,7 @@ func (r *Run) Reload() error {
 	return r.book.View(r.id, func(s *Snapshot) error {
 		r.chain, r.state, r.listed = kv.TakeChain(r.book.store, s.prefix, s.head), s.State, s.Listing()
 		r.last, r.queued, r.logs = nil, nil, runLog{}
+		r.book.opened.found(r.id, s.State)
 		return nil
 	})
 }

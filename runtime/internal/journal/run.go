@@ -149,6 +149,9 @@ func (r *Run) append(with *kv.Batch, durable []Event, records ...Record) (*barri
 	r.unmeter(records)
 	r.logged(records)
 	b := &barrier{pending: r.chain.Append(data, r.list(with))}
+	if r.state.Ended() {
+		r.book.opened.ends(r.id, b.pending)
+	}
 	if r.notices != nil {
 		for i := range durable {
 			durable[i].Run, durable[i].Seq = r.id, seq

@@ -69,11 +69,8 @@ func (r *Run) Complete(ctx context.Context, output []byte) error {
 	if err != nil || !last {
 		return err
 	}
-	if err := wait.Wait(ctx); err != nil {
-		return err
-	}
-	r.book.opened.end(r.id)
-	return nil
+	defer r.book.opened.end(r.id)
+	return wait.Wait(ctx)
 }
 
 func (r *Run) complete(output []byte) (wait *barrier, last bool, err error) {
