@@ -14,8 +14,8 @@ import (
 // concurrent use. Runs that somebody else changes meanwhile are not seen until
 // it is read anew.
 type opened struct {
-	mu   sync.Mutex // guards what follows
-	runs map[string]Listing
+	mu   sync.Mutex          // guards what follows
+	runs map[string]*Listing // a listing itself never changes
 	// ending are the ends of runs that are not known to be durable yet.
 	ending map[string]kv.Pending
 	// lacking are runs whose listing does not say everything: they are read when
@@ -32,9 +32,9 @@ func (o *opened) set(run string, l Listing) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.runs == nil {
-		o.runs = map[string]Listing{}
+		o.runs = map[string]*Listing{}
 	}
-	o.runs[strings.Clone(run)] = l
+	o.runs[strings.Clone(run)] = &l
 }
 
 // found takes note of what somebody else has written of a run: whoever takes it
@@ -97,7 +97,7 @@ func (o *opened) endLocked(run string) {
 // their ids, oldest first. A listing that cannot be understood says nothing of
 // its run but that it is open: whoever enters the run finds out.
 func (b *Book) ReadOpen() ([]string, error) {
-	runs := map[string]Listing{}
+	runs := map[string]*Listing{}
 	var lacking []string
 	err := b.view(func(v kv.View) error {
 		clear(runs)
@@ -108,7 +108,7 @@ func (b *Book) ReadOpen() ([]string, error) {
 			}
 			run := string(item.Key[len(prefixOpen):])
 			l, whole := decodeListing(item.Value)
-			if runs[run] = l; !whole {
+			if runs[run] = &l; !whole {
 				lacking = append(lacking, run)
 			}
 		}
@@ -130,14 +130,16 @@ func (b *Book) ReadOpen() ([]string, error) {
 func (b *Book) Listing(run string) (Listing, bool) {
 	b.opened.mu.Lock()
 	defer b.opened.mu.Unlock()
-	l, ok := b.opened.runs[run]
-	return l, ok
+	if l := b.opened.runs[run]; l != nil {
+		return *l, true
+	}
+	return Listing{}, false
 }
 
 // EachOpen calls f with the listing of every open run, in no order: from memory
 // where this process alone uses the store. Runs that change meanwhile are given
 // as they were or as they are. f must be quick, since whoever writes a record
-// may wait for it, and must not call the book.
+// may wait for it, and must not change the listing or call the book.
 func (b *Book) EachOpen(f func(run string, l *Listing)) error {
 	if !b.store.Exclusive() {
 		if _, err := b.ReadOpen(); err != nil {
@@ -158,7 +160,7 @@ func (b *Book) EachOpen(f func(run string, l *Listing)) error {
 			o.endLocked(run)
 			continue
 		}
-		f(run, &l)
+		f(run, l)
 		if n++; n%breath == 0 {
 			o.mu.Unlock()
 			o.mu.Lock()
@@ -189,7 +191,7 @@ func (b *Book) complete() error {
 		}
 		o.mu.Lock()
 		if known, open := o.runs[run]; open && known.Pins == 0 {
-			o.runs[run] = l
+			o.runs[run] = &l
 		}
 		if n := len(o.lacking); n > 0 && o.lacking[n-1] == run {
 			o.lacking = o.lacking[:n-1]
@@ -203,8 +205,9 @@ func (b *Book) Unreadable(run string) {
 	o := &b.opened
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if l, open := o.runs[run]; open {
+	if known, open := o.runs[run]; open {
+		l := *known
 		l.Phase, l.Code, l.Due, l.Since = PhaseUnreadable, "", 0, 0
-		o.runs[run] = l
+		o.runs[run] = &l
 	}
 }
