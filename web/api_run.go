@@ -1,6 +1,7 @@
 package web
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -42,7 +43,10 @@ func (s *server) document(c echo.Context, status int, run *pawl.Run) error {
 	if err != nil {
 		return err
 	}
-	tag := etag(doc.Seq, doc.State)
+	tag, err := etag(doc)
+	if err != nil {
+		return err
+	}
 	c.Response().Header().Set("ETag", tag)
 	if c.Request().Method != http.MethodPost && has(c.Request().Header.Values("If-None-Match"), tag) {
 		return c.NoContent(http.StatusNotModified)
@@ -60,13 +64,19 @@ func derived(state pawl.RunState) bool {
 	return false
 }
 
-// etag is the document's: its seq, and with a state that no record decides that
-// state.
-func etag(seq uint64, state pawl.RunState) string {
-	if derived(state) {
-		return fmt.Sprintf(`"%d-%s"`, seq, state)
+// etag is the document's: its seq, and a digest of what can change while seq
+// stays, if there is such. That is also what may be done: nothing as long as the
+// run is on its way out of memory, although its records say already that it rests.
+func etag(doc *pawl.Checkpoint) (string, error) {
+	if !derived(doc.State) && len(doc.Actions) == 0 {
+		return fmt.Sprintf(`"%d"`, doc.Seq), nil
 	}
-	return fmt.Sprintf(`"%d"`, seq)
+	text, err := json.Marshal([]any{doc.State, doc.Reasons, doc.Actions, doc.Differences})
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(text)
+	return fmt.Sprintf(`"%d-%x"`, doc.Seq, sum[:8]), nil
 }
 
 // has reports whether a header If-None-Match lists the tag.
@@ -120,11 +130,15 @@ func (s *server) followRun(c echo.Context) error {
 		if doc.Seq == known && last == "" && !derived(doc.State) {
 			return nil
 		}
-		data, err := json.Marshal(doc.Summary())
-		if err != nil || string(data) == last {
+		tag, err := etag(doc)
+		if err != nil || tag == last {
 			return err
 		}
-		last = string(data)
+		last = tag
+		data, err := json.Marshal(doc.Summary())
+		if err != nil {
+			return err
+		}
 		return st.send("checkpoint", strconv.FormatUint(doc.Seq, 10), data)
 	})
 }

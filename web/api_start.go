@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"regexp"
 	"strings"
 
@@ -50,7 +49,7 @@ func (s *server) startRun(c echo.Context, body []byte) error {
 	status := http.StatusOK
 	if run.Created() {
 		status = http.StatusCreated
-		c.Response().Header().Set(echo.HeaderLocation, "runs/"+url.PathEscape(run.ID()))
+		c.Response().Header().Set(echo.HeaderLocation, runPath(run.ID()))
 	}
 	return s.document(c, status, run)
 }

@@ -56,14 +56,3 @@ func outcomeBadge(c *pawl.CallCheckpoint) badge {
 	}
 	return badge{"·", words(c.Outcome), "plain"}
 }
-
-// stuck reports whether a run does not go on by itself.
-func stuck(state pawl.RunState, reasons []pawl.Reason) bool {
-	switch state {
-	case pawl.StateCompleted, pawl.StateRunning, pawl.StateQueued:
-		return false
-	case pawl.StateWaiting:
-		return len(reasons) > 0 && reasons[0].Waker == "operator"
-	}
-	return true
-}

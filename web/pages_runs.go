@@ -62,7 +62,7 @@ func (s *server) showRunPage(c echo.Context, status int, run *pawl.Run, n *notic
 		return err
 	}
 	v := newRunView(doc, logs, time.Now())
-	path := "runs/" + url.PathEscape(doc.Run)
+	path := runPath(doc.Run)
 	p := s.newPage(c, pageRuns, v.Title, v).live(path, "api/v1/"+path+"/events")
 	p.Notice = n
 	return s.render(c, status, pageRun, p)
@@ -77,7 +77,7 @@ func (s *server) resumeForm(c echo.Context) error {
 	}
 	err = run.Act(c.Request().Context(), principal(c), pawl.Resume{Seen: c.Request().PostFormValue("seen")})
 	if err == nil {
-		return see(c, "runs/"+url.PathEscape(run.ID()))
+		return see(c, runPath(run.ID()))
 	}
 	p := s.problemOf(err)
 	if p.Status >= http.StatusInternalServerError || errors.Is(err, pawl.ErrNotFound) {

@@ -82,7 +82,7 @@ func (s *server) startForm(c echo.Context) error {
 	}
 	run, err := s.start(c, w, id, input)
 	if err == nil {
-		return see(c, "runs/"+url.PathEscape(run.ID()))
+		return see(c, runPath(run.ID()))
 	}
 	p := s.problemOf(err)
 	if p.Status >= http.StatusInternalServerError {

@@ -3,6 +3,7 @@ package web
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -26,14 +27,14 @@ type callView struct {
 	After   string // how long after its step began it was answered, by the clock that the guest sees
 	At      *moment
 	Notes   []string
-	Facts   []factView
+	Facts   []callFact
 	Message string
 	Request *bodyView
 	Answer  *bodyView
 }
 
-// factView is a line of what is known about a call.
-type factView struct {
+// callFact is a line of what is known about a call.
+type callFact struct {
 	Name, Value string
 	Link        string // relative to the root; empty for none
 }
@@ -96,28 +97,18 @@ func notes(c *pawl.CallCheckpoint) (out []string) {
 		out = append(out, "can be undone by "+c.Compensation.Tool)
 	}
 	if c.Receipt != nil {
-		for _, unit := range slices.Sorted(mapKeys(c.Receipt.Units)) {
+		for _, unit := range slices.Sorted(maps.Keys(c.Receipt.Units)) {
 			out = append(out, grouped(c.Receipt.Units[unit])+" "+words(unit))
 		}
 	}
 	return out
 }
 
-func mapKeys(m map[string]int64) func(func(string) bool) {
-	return func(yield func(string) bool) {
-		for k := range m {
-			if !yield(k) {
-				return
-			}
-		}
-	}
-}
-
 // facts are everything that the document has about a call but its bodies.
-func facts(c *pawl.CallCheckpoint) (out []factView) {
+func facts(c *pawl.CallCheckpoint) (out []callFact) {
 	add := func(name, value string) {
 		if value != "" {
-			out = append(out, factView{Name: name, Value: value})
+			out = append(out, callFact{Name: name, Value: value})
 		}
 	}
 	add("tool of the operator", c.Use)
@@ -138,7 +129,7 @@ func facts(c *pawl.CallCheckpoint) (out []factView) {
 		add("answered", c.Receipt.At.UTC().Format("2006-01-02 15:04:05.000000 MST"))
 	}
 	if c.Borrowed != "" {
-		out = append(out, factView{Name: "made by run", Value: c.Borrowed, Link: "runs/" + url.PathEscape(c.Borrowed)})
+		out = append(out, callFact{Name: "made by run", Value: c.Borrowed, Link: runPath(c.Borrowed)})
 	}
 	if c.Compensation != nil {
 		add("compensation", c.Compensation.Tool+", "+words(c.Compensation.State))

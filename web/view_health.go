@@ -12,8 +12,8 @@ type healthView struct {
 	Alarm    *alarm
 	Store    badge
 	Reason   string
-	Facts    []pinView
-	Runs     []pinView
+	Facts    []factView
+	Runs     []factView
 	Recovery *recoveryView
 }
 
@@ -49,7 +49,7 @@ func newAlarm(h *pawl.Health) *alarm {
 func newHealthView(h *pawl.Health, now time.Time) *healthView {
 	v := &healthView{Alarm: newAlarm(h), Store: conditionBadge(h), Reason: h.Store.Reason, Recovery: newRecovery(h.Recovery, now)}
 	s := &h.Store
-	v.Facts = []pinView{
+	v.Facts = []factView{
 		{"size on the disk", known(s.Size)},
 		{"free space", known(s.Free)},
 		{"reserve that stays free", known(s.Reserve)},
@@ -58,9 +58,9 @@ func newHealthView(h *pawl.Health, now time.Time) *healthView {
 		{"syncs", grouped(int64(s.Syncs)) + perSecond(s.SyncRate)},
 	}
 	if !h.Since.IsZero() {
-		v.Facts = append(v.Facts, pinView{"nothing executed since", at(h.Since, now).Exact})
+		v.Facts = append(v.Facts, factView{"nothing executed since", at(h.Since, now).Exact})
 	}
-	v.Runs = []pinView{
+	v.Runs = []factView{
 		{"not ended", counts(h.Open)},
 		{"executed now", counts(h.Live)},
 		{"waiting for their timer", counts(h.Waiting)},

@@ -1,10 +1,6 @@
 package web
 
-import (
-	"net/url"
-
-	pawl "github.com/pawl-dev/pawl/runtime"
-)
+import pawl "github.com/pawl-dev/pawl/runtime"
 
 // problemView is the page of an error.
 type problemView struct {
@@ -20,7 +16,7 @@ func newProblemView(p *problem) *problemView {
 		Title: problemTitle(p), Detail: p.Detail, Hint: p.Hint, Code: p.Code, Status: p.Status, Differences: p.Differences, Errors: p.Errors,
 	}
 	if p.Run != "" {
-		v.Run = "runs/" + url.PathEscape(p.Run)
+		v.Run = runPath(p.Run)
 	}
 	return v
 }

@@ -30,7 +30,7 @@ type runView struct {
 	Budgets                []budgetView
 	Deadline               *moment
 	Input, Output          *bodyView
-	Pins                   []pinView
+	Pins                   []factView
 	Upgrades               []upgradeView
 	Document               *bodyView
 	API                    string // of the document
@@ -58,7 +58,8 @@ type errorView struct {
 	Detail                    *bodyView
 }
 
-type pinView struct{ Name, Value string }
+// factView is a value with its name.
+type factView struct{ Name, Value string }
 
 type upgradeView struct {
 	At       *moment
@@ -71,7 +72,7 @@ const shownDocument = 64 << 10
 // newRunView makes the view of a run from its document and what its guests
 // logged.
 func newRunView(c *pawl.Checkpoint, logs []pawl.LogLine, now time.Time) *runView {
-	path := "runs/" + url.PathEscape(c.Run)
+	path := runPath(c.Run)
 	v := &runView{
 		Title: c.Title, ExternalID: c.ExternalID, Run: c.Run, State: stateBadge(c.State),
 		Workflow: c.Workflow.Name + " " + c.Workflow.Version, Digest: c.Workflow.Digest, WorkflowLink: "workflows#" + url.PathEscape(c.Workflow.Name),
@@ -107,7 +108,7 @@ func newRunView(c *pawl.Checkpoint, logs []pawl.LogLine, now time.Time) *runView
 		v.Upgrades = append(v.Upgrades, upgradeView{at(u.At, now), u.From, u.To})
 	}
 	v.mark(c.Reasons)
-	v.Document = document(c, v.API)
+	v.Document = documentView(c, v.API)
 	return v
 }
 
@@ -176,23 +177,23 @@ func newErrorView(e *pawl.LastError, now time.Time) *errorView {
 	}
 }
 
-func pinViews(p *pawl.Pins) []pinView {
-	var out []pinView
+func pinViews(p *pawl.Pins) []factView {
+	var out []factView
 	for name, digest := range p.Modules {
-		out = append(out, pinView{"module " + name, digest})
+		out = append(out, factView{"module " + name, digest})
 	}
 	for name, digest := range p.Tools {
-		out = append(out, pinView{"tool " + name, digest})
+		out = append(out, factView{"tool " + name, digest})
 	}
-	slices.SortFunc(out, func(a, b pinView) int { return strings.Compare(a.Name, b.Name) })
-	return append(out, pinView{"ABI", counts(p.ABI)}, pinView{"sandbox semantics", counts(p.Semantics)},
-		pinView{"state format", counts(p.StateFormat)}, pinView{"architecture", p.Arch})
+	slices.SortFunc(out, func(a, b factView) int { return strings.Compare(a.Name, b.Name) })
+	return append(out, factView{"ABI", counts(p.ABI)}, factView{"sandbox semantics", counts(p.Semantics)},
+		factView{"state format", counts(p.StateFormat)}, factView{"architecture", p.Arch})
 }
 
 func counts(n int) string { return grouped(int64(n)) }
 
-// document is the checkpoint document to copy, if it is small enough.
-func document(c *pawl.Checkpoint, more string) *bodyView {
+// documentView is the checkpoint document to copy, if it is small enough.
+func documentView(c *pawl.Checkpoint, more string) *bodyView {
 	raw, err := json.Marshal(c)
 	if err != nil {
 		return nil

@@ -101,9 +101,13 @@ func newRunsView(p *pawl.Page, f filter, now time.Time) *runsView {
 	return v
 }
 
+// wakerPerson is the waker of a run that does not go on by itself.
+const wakerPerson = "operator"
+
+// groupOf is the group of a run. The list is in the order of the groups.
 func groupOf(s *pawl.Summary) groupView {
 	switch {
-	case s.Unreadable != "" || stuck(s.State, s.Reasons):
+	case s.Unreadable != "" || len(s.Reasons) > 0 && s.Reasons[0].Waker == wakerPerson:
 		return groupView{ID: "stuck", Title: "Do not go on by themselves", Column: "Why it is not moving"}
 	case s.State == pawl.StateCompleted:
 		return groupView{ID: "ended", Title: "Ended", Column: "How long it took"}
@@ -121,7 +125,7 @@ func newRow(s *pawl.Summary, now time.Time) rowView {
 		r.Workflow += " " + s.Workflow.Version
 	}
 	if s.Run != "" {
-		r.Link = "runs/" + url.PathEscape(s.Run)
+		r.Link = runPath(s.Run)
 	}
 	if s.Unreadable != "" {
 		r.State, r.Why = stateBadge(""), cut(s.Unreadable, shownWhy)
@@ -140,10 +144,13 @@ func newRow(s *pawl.Summary, now time.Time) rowView {
 	return r
 }
 
+// runPath is where a run is, relative to the root.
+func runPath(run string) string { return "runs/" + url.PathEscape(run) }
+
 // wakerText says who moves a run on.
 func wakerText(waker string) string {
 	switch waker {
-	case "operator":
+	case wakerPerson:
 		return "a person"
 	case "timer":
 		return "the clock"

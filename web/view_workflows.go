@@ -27,7 +27,7 @@ type versionView struct {
 	Missing             []string
 	Modules             []moduleView
 	Steps               []pawl.StepDocument
-	Limits              []pinView
+	Limits              []factView
 	Input               *bodyView
 }
 
@@ -66,8 +66,8 @@ func newVersion(d *pawl.WorkflowDocument, now time.Time) versionView {
 		if name == "active_ms" {
 			name, text = "active time", lasted(time.Duration(limit)*time.Millisecond)
 		}
-		v.Limits = append(v.Limits, pinView{words(name), text})
+		v.Limits = append(v.Limits, factView{words(name), text})
 	}
-	slices.SortFunc(v.Limits, func(a, b pinView) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(v.Limits, func(a, b factView) int { return cmp.Compare(a.Name, b.Name) })
 	return v
 }
