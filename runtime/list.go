@@ -71,15 +71,17 @@ type Page struct {
 	Next string `json:"next_cursor,omitempty"`
 	// Counts are those of all runs that the query selects, whatever their state
 	// and reason. Completed runs are counted unless the query selects by workflow
-	// or text: then they have no row, but for a label that no more than 500 runs
-	// have.
+	// or text: then they have no row, unless it also selects by a label that no
+	// more than 500 runs have.
 	Counts []Count `json:"counts"`
 }
 
 // List returns a page of the runs that q selects (nil: all). It reads the runs
 // of the page; all others it knows by what is kept for lists: of a title the
-// first 256 bytes. A cursor that is none fails with [ErrInvalidInput], a store
-// that cannot be read with [ErrUnavailable].
+// first 256 bytes. Where one process alone uses the store that is kept in memory,
+// so each of several engines of that process knows the open runs that it found
+// when it opened, or has executed itself. A cursor that is none fails with
+// [ErrInvalidInput], a store that cannot be read with [ErrUnavailable].
 //
 // A request looks at no more than 100,000 runs that have ended: then the page is
 // shorter than its limit, perhaps empty, and Next goes on from there. So only a

@@ -170,8 +170,8 @@ func (l *selection) ended() error {
 	if l.labelled != nil && len(l.labelled) <= fewLabelled {
 		return l.endedOf()
 	}
-	if l.query.Workflow == "" && l.text == "" && l.labelled == nil {
-		n, err := l.engine.book.CountEnded()
+	if l.query.Workflow == "" && l.text == "" {
+		n, err := l.countEnded()
 		if err != nil {
 			return err
 		}
@@ -187,6 +187,20 @@ func (l *selection) ended() error {
 		before = l.after.at
 	}
 	return l.endedBefore(before)
+}
+
+// countEnded is how many runs have ended, of those with the query's label if it
+// has one: a run that has it is open or has ended.
+func (l *selection) countEnded() (n int, err error) {
+	if l.labelled == nil {
+		return l.engine.book.CountEnded()
+	}
+	for _, open := range l.labelled {
+		if !open {
+			n++
+		}
+	}
+	return n, nil
 }
 
 // endedBefore looks at ended runs until the page is full, or it has looked at

@@ -16,6 +16,8 @@ import (
 type opened struct {
 	mu   sync.Mutex          // guards what follows
 	runs map[string]*Listing // a listing itself never changes
+	// unreadable are runs that could not be read; nil if there were none.
+	unreadable map[string]bool
 	// ending are the ends of runs that are not known to be durable yet.
 	ending map[string]kv.Pending
 	// lacking are runs whose listing does not say everything: they are read when
@@ -35,6 +37,7 @@ func (o *opened) set(run string, l Listing) {
 		o.runs = map[string]*Listing{}
 	}
 	o.runs[strings.Clone(run)] = &l
+	delete(o.unreadable, run)
 }
 
 // found takes note of what somebody else has written of a run: whoever takes it
@@ -97,6 +100,13 @@ func (o *opened) endLocked(run string) {
 // their ids, oldest first. A listing that cannot be understood says nothing of
 // its run but that it is open: whoever enters the run finds out.
 func (b *Book) ReadOpen() ([]string, error) {
+	b.opened.mu.Lock()
+	b.opened.unreadable = nil // who reads the store for the first time, or after it was mended, finds out
+	b.opened.mu.Unlock()
+	return b.readOpen()
+}
+
+func (b *Book) readOpen() ([]string, error) {
 	runs := map[string]*Listing{}
 	var lacking []string
 	err := b.view(func(v kv.View) error {
@@ -122,6 +132,11 @@ func (b *Book) ReadOpen() ([]string, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.runs, o.lacking = runs, lacking
+	for run := range o.unreadable {
+		if !o.mark(run) {
+			delete(o.unreadable, run) // somebody else has ended it
+		}
+	}
 	o.counted, o.during = false, nil // what was not acknowledged may have landed
 	return ids, nil
 }
@@ -142,7 +157,7 @@ func (b *Book) Listing(run string) (Listing, bool) {
 // may wait for it, and must not change the listing or call the book.
 func (b *Book) EachOpen(f func(run string, l *Listing)) error {
 	if !b.store.Exclusive() {
-		if _, err := b.ReadOpen(); err != nil {
+		if _, err := b.readOpen(); err != nil {
 			return err
 		}
 	}
@@ -205,9 +220,23 @@ func (b *Book) Unreadable(run string) {
 	o := &b.opened
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if known, open := o.runs[run]; open {
+	if !o.mark(run) {
+		return
+	}
+	if o.unreadable == nil {
+		o.unreadable = map[string]bool{}
+	}
+	o.unreadable[run] = true
+}
+
+// mark makes the listing of an open run say that the run cannot be read. The
+// caller holds mu.
+func (o *opened) mark(run string) bool {
+	known, open := o.runs[run]
+	if open {
 		l := *known
 		l.Phase, l.Code, l.Due, l.Since = PhaseUnreadable, "", 0, 0
 		o.runs[run] = &l
 	}
+	return open
 }
