@@ -80,7 +80,7 @@ func (s *server) guarded(next echo.HandlerFunc) echo.HandlerFunc {
 				s.opts.Logger.Info("request not authorized", keyPath, r.URL.Path, keyError, err)
 				return errDenied
 			}
-		} else if !loopbackHost(r.Host) || !loopbackPeer(r.RemoteAddr) {
+		} else if !LoopbackHost(r.Host) || !loopbackPeer(r.RemoteAddr) {
 			return errNotLocal
 		}
 		c.Set(principalKey, who)
@@ -94,9 +94,10 @@ func principal(c echo.Context) pawl.Principal {
 	return who
 }
 
-// loopbackHost reports whether a Host header names this machine whatever a name
-// server says: a loopback address, localhost, or a name under it.
-func loopbackHost(host string) bool {
+// LoopbackHost reports whether a Host header names this machine whatever a name
+// server says: a loopback address, localhost, or a name under it. It is what
+// [Handler] asks without logins, for programs that answer other requests too.
+func LoopbackHost(host string) bool {
 	name := host
 	if h, port, err := net.SplitHostPort(host); err == nil {
 		if strings.Trim(port, "0123456789") != "" {

@@ -169,7 +169,7 @@ func (c *completer) runs(word string) {
 	}
 	defer k.close(&err)
 	c.candidate("@last", "the newest run", word)
-	page, err := k.List(&pawl.Query{Limit: mostRuns})
+	page, err := k.list(c.ctx, &pawl.Query{Limit: mostRuns})
 	if err != nil {
 		return
 	}

@@ -30,11 +30,11 @@ func (d *desk) routes(panel http.Handler) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+pathHello, func(w http.ResponseWriter, _ *http.Request) { reply(w, d.hello, nil) })
 	mux.HandleFunc("GET "+pathRun, d.open(func(w http.ResponseWriter, r *http.Request) {
-		c, err := d.keeper.checkpoint(r.URL.Query().Get("ref"))
+		c, err := d.keeper.checkpoint(r.Context(), r.URL.Query().Get("ref"))
 		reply(w, c, err)
 	}))
-	mux.HandleFunc("POST "+pathList, d.open(ordered(func(w http.ResponseWriter, _ *http.Request, q *pawl.Query) {
-		page, err := d.keeper.List(q)
+	mux.HandleFunc("POST "+pathList, d.open(ordered(func(w http.ResponseWriter, r *http.Request, q *pawl.Query) {
+		page, err := d.keeper.list(r.Context(), q)
 		reply(w, page, err)
 	})))
 	mux.HandleFunc("POST "+pathDeploy, d.open(d.deploy))

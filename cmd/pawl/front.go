@@ -9,6 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/pawl-dev/pawl/web"
 )
 
 // Limits of connections. There is none for a whole answer: streams of events
@@ -98,10 +100,10 @@ func (f *front) routes() http.Handler {
 		}
 		answer(w, http.StatusOK, "ready")
 	})
-	mux.HandleFunc("GET /metrics", f.behind(func(s *server) http.Handler { return s.instruments.metrics() }))
+	mux.HandleFunc("GET /metrics", f.behind(func(s *server) http.Handler { return s.instruments.metrics }))
 	mux.HandleFunc("/", f.behind(func(s *server) http.Handler { return s.panel }))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !namesLoopback(r.Host) {
+		if !web.LoopbackHost(r.Host) {
 			answer(w, http.StatusForbidden, "this server answers only requests to a loopback host, such as http://"+f.addr.String()+"/")
 			return
 		}

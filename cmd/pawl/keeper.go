@@ -16,10 +16,10 @@ import (
 // the directory open. What a command says does not depend on which it is, but
 // for what only one of them does.
 type keeper interface {
-	// List is that of the engine.
-	List(q *pawl.Query) (*pawl.Page, error)
+	// list is a page of the runs that q selects.
+	list(ctx context.Context, q *pawl.Query) (*pawl.Page, error)
 	// checkpoint is how the run stands that ref names.
-	checkpoint(ref string) (*pawl.Checkpoint, error)
+	checkpoint(ctx context.Context, ref string) (*pawl.Checkpoint, error)
 	// deployFolder stores the workflow of a folder and returns its digest.
 	deployFolder(ctx context.Context, folder fs.FS) (digest string, err error)
 	// start begins a run, or goes on with the one that has its id.

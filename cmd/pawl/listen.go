@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
-	"strings"
 )
 
 // listenLoopback listens at an address that only this machine reaches. A name
@@ -62,19 +61,4 @@ func refusedAddress(address, why string) error {
 		Code: "not_loopback", Message: fmt.Sprintf("the server does not listen at %q: %s; it has no logins yet, so only this machine may reach it", address, why),
 		Hint: "give a loopback address such as 127.0.0.1:7717; from elsewhere use a tunnel: ssh -L 7717:127.0.0.1:7717 HOST", Status: statusUsage,
 	}
-}
-
-// namesLoopback reports whether a request's Host names this machine. A page of
-// another origin whose name was made to lead here (DNS rebinding) sends that
-// name.
-func namesLoopback(host string) bool {
-	if name, _, err := net.SplitHostPort(host); err == nil {
-		host = name
-	}
-	host = strings.ToLower(strings.Trim(host, "[]"))
-	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
-		return true
-	}
-	ip, err := netip.ParseAddr(host)
-	return err == nil && ip.Unmap().IsLoopback()
 }

@@ -21,6 +21,10 @@ import (
 // is taken for a process that does not serve.
 const helloWithin = 5 * time.Second
 
+// lookWithin is how long a server may take to say how a run stands to a command
+// that has been told to end.
+const lookWithin = 5 * time.Second
+
 // remote is the server that has the data directory.
 type remote struct {
 	http    *http.Client
@@ -121,20 +125,25 @@ func (r *remote) gone(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
+	return r.lost(fmt.Sprintf("has ended: %v", err))
+}
+
+// lost is a server from which nothing is to be heard any more.
+func (r *remote) lost(how string) error {
 	return &problem{
-		Code: "server_gone", Message: fmt.Sprintf("the server that had the data directory (process %d) has ended: %v", r.hello.PID, err),
+		Code: "server_gone", Message: fmt.Sprintf("the server that had the data directory (process %d) %s", r.hello.PID, how),
 		Hint: "repeat the command: what was begun is resumable, and the same --id again is the same run", Status: statusUnavailable,
 	}
 }
 
-func (r *remote) List(q *pawl.Query) (*pawl.Page, error) {
+func (r *remote) list(ctx context.Context, q *pawl.Query) (*pawl.Page, error) {
 	page := new(pawl.Page)
-	return page, r.call(context.Background(), http.MethodPost, pathList, q, page)
+	return page, r.call(ctx, http.MethodPost, pathList, q, page)
 }
 
-func (r *remote) checkpoint(ref string) (*pawl.Checkpoint, error) {
+func (r *remote) checkpoint(ctx context.Context, ref string) (*pawl.Checkpoint, error) {
 	c := new(pawl.Checkpoint)
-	return c, r.call(context.Background(), http.MethodGet, pathRun+"?ref="+url.QueryEscape(ref), nil, c)
+	return c, r.call(ctx, http.MethodGet, pathRun+"?ref="+url.QueryEscape(ref), nil, c)
 }
 
 func (r *remote) deployFolder(ctx context.Context, folder fs.FS) (string, error) {
@@ -208,6 +217,8 @@ func (r *remoteRun) wait(ctx context.Context) (*pawl.Checkpoint, error) {
 
 // leave looks once more: the server goes on with the run.
 func (r *remoteRun) leave(func()) (*pawl.Checkpoint, bool, error) {
-	c, err := r.r.checkpoint(r.before.Run)
+	ctx, cancel := context.WithTimeoutCause(context.Background(), lookWithin, r.r.lost("does not answer"))
+	defer cancel()
+	c, err := r.r.checkpoint(ctx, r.before.Run)
 	return c, true, err
 }

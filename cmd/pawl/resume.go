@@ -29,7 +29,7 @@ func (c *resumeCommand) Run(ctx context.Context, g *Globals) (err error) {
 		return err
 	}
 	defer k.close(&err)
-	before, err := k.checkpoint(c.Ref)
+	before, err := k.checkpoint(ctx, c.Ref)
 	if err != nil {
 		return err
 	}

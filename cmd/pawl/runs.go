@@ -42,7 +42,7 @@ func (c *runsCommand) Run(ctx context.Context, g *Globals) (err error) {
 	if c.State != anyState {
 		q.State = pawl.RunState(c.State)
 	}
-	runs := listed(k, q)
+	runs := listed(ctx, k, q)
 	if g.JSON {
 		return g.listJSON(runs)
 	}
@@ -57,10 +57,10 @@ func (c *runsCommand) Run(ctx context.Context, g *Globals) (err error) {
 }
 
 // listed yields the runs that q selects, page by page.
-func listed(k keeper, q pawl.Query) iter.Seq2[*pawl.Summary, error] {
+func listed(ctx context.Context, k keeper, q pawl.Query) iter.Seq2[*pawl.Summary, error] {
 	return func(yield func(*pawl.Summary, error) bool) {
 		for {
-			page, err := k.List(&q)
+			page, err := k.list(ctx, &q)
 			if err != nil {
 				yield(nil, err)
 				return

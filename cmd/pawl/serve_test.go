@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/pawl-dev/pawl/kv"
 	pawl "github.com/pawl-dev/pawl/runtime"
@@ -266,14 +267,57 @@ func TestWhoAnswersAtTheSocket(t *testing.T) {
 	}
 }
 
+// A command that is told to end waits for no server that says nothing more.
+//
+// Seen red with the requests' contexts left at Background.
+func TestACommandThatIsToldToEndWaitsForNoServer(t *testing.T) {
+	t.Parallel()
+	for name, ask := range map[string]func(context.Context, *remote) error{
+		"a list": func(ctx context.Context, r *remote) error { _, err := r.list(ctx, nil); return err },
+		"a run":  func(ctx context.Context, r *remote) error { _, err := r.checkpoint(ctx, "x"); return err },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			data := shortDir(t)
+			ctx, end := context.WithCancel(t.Context())
+			defer end()
+			serveAt(t, data, func(w http.ResponseWriter, r *http.Request) {
+				if r.URL.Path == pathHello {
+					reply(w, hello{protocol, 1, data, readVersion()}, nil)
+					return
+				}
+				_, _ = io.Copy(io.Discard, r.Body) // only then is it seen that the command has gone
+				end()
+				select {
+				case <-r.Context().Done():
+				case <-time.After(time.Minute): // far too late
+				}
+			})
+			r, err := (&Globals{Data: data, stderr: io.Discard}).dial(t.Context(), nil)
+			if err != nil || r == nil {
+				t.Fatal(r, err)
+			}
+			if err := ask(ctx, r); !errors.Is(err, context.Canceled) {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
 // answerAt answers hello at the socket of a directory until the test ends.
 func answerAt(t *testing.T, data string, what any) {
+	t.Helper()
+	serveAt(t, data, func(w http.ResponseWriter, _ *http.Request) { reply(w, what, nil) })
+}
+
+// serveAt answers at the socket of a directory until the test ends.
+func serveAt(t *testing.T, data string, h http.HandlerFunc) {
 	t.Helper()
 	s, err := openSocket(data)
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { reply(w, what, nil) })}
+	server := &http.Server{Handler: h}
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)

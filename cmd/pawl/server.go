@@ -38,7 +38,7 @@ func openServer(ctx context.Context, g *Globals, f *front, opts pawl.Options) (s
 		return nil, err
 	}
 	opts.Observer = func(e pawl.Event) {
-		s.instruments.observe(e)
+		s.instruments.Observe(e)
 		s.hub.observe(e)
 	}
 	if s.workplace, err = g.openStore(ctx, opts); err != nil {

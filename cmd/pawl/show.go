@@ -18,7 +18,7 @@ func (c *showCommand) Run(ctx context.Context, g *Globals) (err error) {
 		return err
 	}
 	defer k.close(&err)
-	doc, err := k.checkpoint(c.Ref)
+	doc, err := k.checkpoint(ctx, c.Ref)
 	if err != nil {
 		return err
 	}

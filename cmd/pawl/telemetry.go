@@ -35,7 +35,7 @@ type instruments struct {
 	meters  *sdkmetric.MeterProvider
 	tracers *sdktrace.TracerProvider // nil if nobody takes traces
 	export  *spanExporter            // theirs
-	scraped http.Handler
+	metrics http.Handler             // answers those who scrape
 	unwatch func()
 }
 
@@ -56,7 +56,7 @@ func newInstruments(logger *slog.Logger) (*instruments, error) {
 	}
 	i := &instruments{
 		meters: sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)),
-		scraped: promhttp.HandlerFor(registry, promhttp.HandlerOpts{
+		metrics: promhttp.HandlerFor(registry, promhttp.HandlerOpts{
 			ErrorLog:            slog.NewLogLogger(logger.Handler(), slog.LevelWarn),
 			ErrorHandling:       promhttp.ContinueOnError,
 			MaxRequestsInFlight: scrapes,
@@ -89,17 +89,11 @@ func newTracers(exporter sdktrace.SpanExporter) *sdktrace.TracerProvider {
 	return sdktrace.NewTracerProvider(sdktrace.WithIDGenerator(telemetry.IDs{}), sdktrace.WithResource(name), sdktrace.WithBatcher(exporter))
 }
 
-// observe is an observer of the engine. It never blocks.
-func (i *instruments) observe(e pawl.Event) { i.Observe(e) }
-
 // watch begins to measure the engine.
 func (i *instruments) watch(engine *pawl.Engine) (err error) {
 	i.unwatch, err = i.Watch(engine)
 	return err
 }
-
-// metrics answers those who scrape.
-func (i *instruments) metrics() http.Handler { return i.scraped }
 
 // close exports what is left, within a bound. Spans that nobody takes are no
 // failure of the server.

@@ -60,7 +60,7 @@ func tellRuns(i *instruments, runs int) (last string) {
 			of   pawl.Event
 		}{{pawl.Started, event}, {pawl.Begun, event}, {pawl.BeforeIntent, call}, {pawl.Sent, call}, {pawl.Answered, call}, {pawl.Parked, event}} {
 			e.of.Kind = e.kind
-			i.observe(e.of)
+			i.Observe(e.of)
 		}
 	}
 	return last

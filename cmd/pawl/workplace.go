@@ -22,7 +22,9 @@ type workplace struct {
 	deployed map[string]*pawl.Workflow
 }
 
-func (w *workplace) checkpoint(ref string) (*pawl.Checkpoint, error) {
+func (w *workplace) list(_ context.Context, q *pawl.Query) (*pawl.Page, error) { return w.List(q) }
+
+func (w *workplace) checkpoint(_ context.Context, ref string) (*pawl.Checkpoint, error) {
 	run, err := w.Find(ref)
 	if err != nil {
 		return nil, err
