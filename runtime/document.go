@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"strings"
 	"time"
 
 	"github.com/pawl-dev/pawl/host"
@@ -340,7 +341,7 @@ func (d *document) offer(c *Checkpoint, does string) {
 	}
 	done := "no completed step runs again"
 	if len(c.CompletedSteps) > 0 {
-		done = fmt.Sprintf("%v: completed, do not run again", c.CompletedSteps)
+		done = "the completed steps do not run again: " + strings.Join(c.CompletedSteps, ", ")
 	}
 	c.Actions = append(c.Actions, Action{
 		Action: "resume", Roles: []string{"operator"}, Does: does,
