@@ -67,7 +67,11 @@ func decode(body []byte, into any) error {
 	var mismatch *json.UnmarshalTypeError
 	switch {
 	case errors.As(err, &mismatch):
-		message := fmt.Sprintf("has to be of type %s, and is a JSON %s", mismatch.Type, mismatch.Value)
+		want := "an object"
+		if mismatch.Field != "" {
+			want = "a text" // all fields but those that take any JSON are
+		}
+		message := fmt.Sprintf("has to be %s, and is a JSON %s", want, mismatch.Value)
 		return &fieldError{pointer("/" + strings.ReplaceAll(mismatch.Field, ".", "/")), message}
 	case err != nil && strings.HasPrefix(err.Error(), "json: unknown field "):
 		name := strings.Trim(strings.TrimPrefix(err.Error(), "json: unknown field "), `"`)

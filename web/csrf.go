@@ -70,11 +70,25 @@ func csrfCookie(r *http.Request, secret string) *http.Cookie {
 }
 
 func csrfSecret(r *http.Request) (string, bool) {
-	cookie, err := r.Cookie(csrfName(r))
-	if err != nil || len(cookie.Value) != len(rand.Text()) {
+	all := csrfSecrets(r)
+	if len(all) == 0 {
 		return "", false
 	}
-	return cookie.Value, true
+	return all[0], true
+}
+
+// csrfSecrets are those of all cookies of the name. There may be several: what
+// listens at another port of this host, or stands beside this handler, can set
+// cookies for it. A form that belongs to any of them is good, as what keeps other
+// pages out is where a request says that it comes from; of one alone, a cookie
+// that somebody else has set would make every form useless.
+func csrfSecrets(r *http.Request) (all []string) {
+	for _, cookie := range r.CookiesNamed(csrfName(r)) {
+		if len(cookie.Value) == len(rand.Text()) {
+			all = append(all, cookie.Value)
+		}
+	}
+	return all
 }
 
 // sameOrigin refuses what a browser says that another site's page sent.
@@ -97,11 +111,12 @@ func (s *server) readForm(c echo.Context) error {
 	if err := r.ParseForm(); err != nil {
 		return fmt.Errorf("%w: %w", errRequest, err)
 	}
-	secret, ok := csrfSecret(r)
-	if !ok || !hmac.Equal([]byte(csrfToken(secret, principal(c))), []byte(r.PostForm.Get(csrfField))) {
-		return errOldForm
+	for _, secret := range csrfSecrets(r) {
+		if hmac.Equal([]byte(csrfToken(secret, principal(c))), []byte(r.PostForm.Get(csrfField))) {
+			return nil
+		}
 	}
-	return nil
+	return errOldForm
 }
 
 // readBody reads the body, which has to be of the media type, and leaves it

@@ -68,6 +68,37 @@ func TestForms(t *testing.T) {
 	}
 }
 
+// Cookies do not know ports, and can be set for one folder of a site: a cookie of
+// the name that somebody else has set, which browsers may send first, makes no
+// form useless, and no form good that was not on a page.
+//
+// Seen red with the first cookie alone looked at.
+func TestCookiesOfOthers(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	s := serveAt(t, http.StripPrefix(mount, web.Probes(f.engine, nil)))
+	page := s.get("probe/token").want(t, http.StatusOK)
+	own, token := page.Cookies()[0].String(), string(page.body)
+	own, _, _ = strings.Cut(own, ";")
+	other := "pawl-csrf=" + strings.Repeat("A", 26)
+	s.client.Jar = nil
+	for name, row := range map[string]struct {
+		cookies string
+		status  int
+	}{
+		"another one first":  {other + "; " + own, 200},
+		"another one last":   {own + "; " + other, 200},
+		"no token first":     {"pawl-csrf=x; " + own, 200},
+		"only another one":   {other, 403},
+		"the own, elsewhere": {strings.Replace(own, "pawl-csrf", "pawl-csrf2", 1), 403},
+	} {
+		r := s.do(s.request(http.MethodPost, "probe/form", "what=this&csrf="+token, asForm, "Cookie: "+row.cookies))
+		if r.StatusCode != row.status {
+			t.Errorf("%s: %d %s", name, r.StatusCode, r.body)
+		}
+	}
+}
+
 // A page that was open while the server was started anew can still act, and one
 // of a person who has logged out meanwhile cannot.
 //

@@ -49,8 +49,8 @@ func (s *server) problemOf(err error) *problem {
 	code := codeOf(err)
 	p := &problem{Type: "about:blank", Status: statusOf(code), Code: code, Hint: hintOf(code), Detail: detail(err)}
 	p.Title = http.StatusText(p.Status)
-	if code == "internal" {
-		p.Detail = "something is wrong inside the server" // what, is for its log alone
+	if said := unsaid(code); said != "" {
+		p.Detail = said
 	}
 	var step *pawl.StepError
 	if errors.As(err, &step) {
@@ -77,6 +77,23 @@ func (s *server) problemOf(err error) *problem {
 		p.Errors = append(p.Errors, inputProblem{field.pointer, field.message})
 	}
 	return p
+}
+
+// unsaid is what is told instead of an error whose own words are for the log
+// alone: they name folders and files of the server, or say nothing to anybody
+// else. Empty for the others.
+func unsaid(code string) string {
+	switch code {
+	case "internal":
+		return "something is wrong inside the server"
+	case "no_space":
+		return "the disk of the data directory is too full; nothing was written"
+	case "store_locked":
+		return "another process has the data directory"
+	case "store_broken", "store_unavailable":
+		return "the store has failed, and is opened anew"
+	}
+	return ""
 }
 
 // detail is the error's text without the package's name.
