@@ -34,7 +34,7 @@ func (s *server) listRuns(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	page, err := s.engine.List(q)
+	page, err := s.list(c.Request().Context(), q)
 	if err != nil {
 		return err
 	}

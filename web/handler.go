@@ -26,7 +26,7 @@ func Handler(engine Engine, opts *Options) http.Handler {
 }
 
 func newServer(engine Engine, opts *Options) (*server, *echo.Echo) {
-	s := &server{engine: engine}
+	s := &server{engine: engine, turns: newTurns()}
 	if opts != nil {
 		s.opts = *opts
 	}
@@ -46,6 +46,7 @@ type server struct {
 	engine    Engine
 	opts      Options
 	templates templates
+	turns     turns
 }
 
 // get routes a request that changes nothing.

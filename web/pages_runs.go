@@ -17,7 +17,7 @@ import (
 // runsPage lists runs.
 func (s *server) runsPage(c echo.Context) error {
 	f := newFilter(c.QueryParams())
-	list, err := s.engine.List(&f.Query)
+	list, err := s.list(c.Request().Context(), &f.Query)
 	if err != nil {
 		return err
 	}
