@@ -141,12 +141,41 @@ func (f *following) end(before, after *pawl.Checkpoint) error {
 		f.commands(after)
 		return status(after)
 	}
-	var pretty bytes.Buffer
-	if err := json.Indent(&pretty, after.Output(), "", "  "); err != nil {
+	pretty, err := indented(after.Output())
+	if err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(f.g.stdout, "%s\n", pretty.Bytes())
+	_, err = fmt.Fprintf(f.g.stdout, "%s\n", pretty)
 	return err
+}
+
+// indented is JSON to read. A few megabytes that are nested deeply would become
+// gigabytes of spaces: such JSON stays as it is.
+func indented(raw json.RawMessage) ([]byte, error) {
+	spaces, depth, text := 0, 0, false
+	for i := 0; i < len(raw); i++ {
+		switch c := raw[i]; {
+		case text && c == '\\':
+			i++
+		case c == '"':
+			text = !text
+		case text:
+		case c == '{', c == '[':
+			depth++
+			spaces += 2 * depth
+		case c == '}', c == ']':
+			depth--
+			spaces += 2 * depth
+		case c == ',':
+			spaces += 2 * depth
+		}
+	}
+	if spaces > 1<<16+8*len(raw) {
+		return raw, nil
+	}
+	var pretty bytes.Buffer
+	err := json.Indent(&pretty, raw, "", "  ")
+	return pretty.Bytes(), err
 }
 
 // status is the exit status as an error; nil for a completed run.
