@@ -34,6 +34,14 @@ const (
 	StatePending       RunState = "pending" // steps only: not begun
 )
 
+// RunStates are the states of a run, those that need people first.
+func RunStates() []RunState {
+	return []RunState{
+		StateNeedsDecision, StateFailed, StateIncompatible, StateHeld, StateInterrupted, StateWaiting, StateQueued, StateRunning,
+		StateCompleted,
+	}
+}
+
 // Checkpoint is the checkpoint document: how a run stands durably. Its JSON
 // form is public and has a published schema; see [CheckpointSchema].
 type Checkpoint struct {

@@ -123,10 +123,16 @@ func (e *Engine) summary(run string) (*Summary, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Summary{
-		Run: c.Run, ExternalID: c.ExternalID, Title: c.Title, Labels: c.Labels, Workflow: c.Workflow, Seq: c.Seq, State: c.State,
-		Reasons: c.Reasons, ResumeFrom: c.ResumeFrom, Started: c.Started, Updated: c.Updated,
-	}, nil
+	s := c.Summary()
+	return &s, nil
+}
+
+// Summary is the run as a list shows it.
+func (c *Checkpoint) Summary() Summary {
+	return Summary{
+		Run: c.Run, ExternalID: c.ExternalID, Title: c.Title, Labels: c.Labels, Workflow: c.Workflow, Seq: c.Seq,
+		State: c.State, Reasons: c.Reasons, ResumeFrom: c.ResumeFrom, Started: c.Started, Updated: c.Updated,
+	}
 }
 
 // unreadable is what is known of a run that cannot be read.

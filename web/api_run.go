@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -16,13 +15,11 @@ import (
 	pawl "github.com/pawl-dev/pawl/runtime"
 )
 
-// reference is what can name a run: anything else is not looked for.
-var reference = regexp.MustCompile(`^(@last|[A-Za-z0-9._-]{1,128})$`)
-
-// find returns the run that the address names, as [pawl.Engine.Find] does.
+// find returns the run that the address names, as [pawl.Engine.Find] does. What
+// can name none is not looked for.
 func (s *server) find(c echo.Context) (*pawl.Run, error) {
 	ref := c.Param("run")
-	if !reference.MatchString(ref) {
+	if ref != "@last" && !externalID.MatchString(ref) {
 		return nil, fmt.Errorf("%w: no run can be called %.80q", pawl.ErrNotFound, ref)
 	}
 	return s.engine.Find(ref)

@@ -74,8 +74,8 @@ func queryOf(values url.Values) (*pawl.Query, error) {
 			q.Label, q.Value = label, value
 		case name == "state":
 			q.State = pawl.RunState(value)
-			if value != "" && !slices.Contains(states(), q.State) {
-				return nil, fmt.Errorf("%w: state %q: want one of %v", errRequest, value, states())
+			if value != "" && !slices.Contains(pawl.RunStates(), q.State) {
+				return nil, fmt.Errorf("%w: state %q: want one of %v", errRequest, value, pawl.RunStates())
 			}
 		case name == "reason":
 			q.Reason = value

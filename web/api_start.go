@@ -72,6 +72,7 @@ func (s *server) start(c echo.Context, w *pawl.Workflow, id string, input json.R
 	return run, nil
 }
 
+// externalID is what a run can be called, and what a part of a name looks like.
 var externalID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,128}$`)
 
 // maxKey is how many bytes an idempotency key can have.

@@ -65,7 +65,7 @@ func address(q url.Values) string {
 func (f filter) view() filterView {
 	v := filterView{State: string(f.State), Reason: f.Reason, Workflow: f.Workflow, Label: f.label, Text: f.Text}
 	v.States = append(v.States, option{"", "any state", f.State == ""})
-	for _, s := range states() {
+	for _, s := range pawl.RunStates() {
 		v.States = append(v.States, option{string(s), stateBadge(s).Text, f.State == s})
 	}
 	return v

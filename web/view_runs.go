@@ -189,7 +189,7 @@ func countViews(counts []pawl.Count, f filter) []countView {
 		return nil
 	}
 	out := []countView{{State: badge{Sign: "Σ", Text: "all", Tone: "plain"}, Runs: grouped(int64(all)), Link: f.selecting("", ""), Current: f.State == "" && f.Reason == ""}}
-	for _, state := range states() {
+	for _, state := range pawl.RunStates() {
 		if runs[state] == 0 {
 			continue
 		}
@@ -219,13 +219,5 @@ func (v *countView) reasons(state pawl.RunState, counts []pawl.Count, f filter) 
 			Text: cut(words(c.Reason), 40), Runs: grouped(int64(c.Runs)), Link: f.selecting(state, c.Reason),
 			Current: f.State == state && f.Reason == c.Reason,
 		})
-	}
-}
-
-// states are those of a run, in the order in which people look at them.
-func states() []pawl.RunState {
-	return []pawl.RunState{
-		pawl.StateNeedsDecision, pawl.StateFailed, pawl.StateIncompatible, pawl.StateHeld, pawl.StateInterrupted,
-		pawl.StateWaiting, pawl.StateQueued, pawl.StateRunning, pawl.StateCompleted,
 	}
 }

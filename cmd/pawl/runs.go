@@ -101,10 +101,7 @@ const anyState = "all"
 // states are the values of --state.
 func states() string {
 	names := []string{anyState}
-	for _, s := range []pawl.RunState{
-		pawl.StateRunning, pawl.StateQueued, pawl.StateWaiting, pawl.StateNeedsDecision, pawl.StateFailed,
-		pawl.StateIncompatible, pawl.StateHeld, pawl.StateInterrupted, pawl.StateCompleted,
-	} {
+	for _, s := range pawl.RunStates() {
 		names = append(names, string(s))
 	}
 	return strings.Join(names, ",")
