@@ -15,7 +15,7 @@ type cli struct {
 	Build   buildCommand   `cmd:"" help:"Build the modules of a workflow from its Go sources."`
 	Run     runCommand     `cmd:"" help:"Start a run of a workflow, or go on with it, and wait for it."`
 	Resume  resumeCommand  `cmd:"" help:"Go on with a run where it stands."`
-	Runs    runsCommand    `cmd:"" help:"List the runs, the newest first."`
+	Runs    runsCommand    `cmd:"" help:"List the runs, those that do not go on by themselves first."`
 	Show    showCommand    `cmd:"" help:"Show how a run stands, and why it does not move."`
 	Serve   serveCommand   `cmd:"" help:"Serve the panel and the API, and go on with all runs, until told to stop."`
 	Version versionCommand `cmd:"" help:"Say which version this is, and which runs it can go on with."`
