@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -344,5 +345,20 @@ func TestActsAreTheOnesOfThePackage(t *testing.T) {
 	}
 	if acts != 1 {
 		t.Errorf("%d lines: %s", acts, lines.Bytes())
+	}
+}
+
+// Whoever resumes a run of which an effect is unknown lets the steps after it
+// happen too, and is told so.
+//
+// Seen red without the steps that follow.
+func TestActionSaysWhichStepsFollow(t *testing.T) {
+	t.Parallel()
+	c, err := newPair(t, time.Minute).parked("r1")[0].Checkpoint()
+	if err != nil || len(c.Actions) != 1 {
+		t.Fatalf("%v: %+v", err, c)
+	}
+	if does := c.Actions[0].Does; !strings.HasSuffix(does, "; once that is done, goes on with one, two") {
+		t.Errorf("does %q", does)
 	}
 }

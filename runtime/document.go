@@ -333,6 +333,24 @@ func (d *document) again(st *journal.Step, attempt int) string {
 	return say
 }
 
+// after says which steps follow once the run goes on: whoever resumes it lets
+// their effects happen too.
+func (d *document) after() string {
+	s := d.snapshot
+	steps := s.Steps[s.Current:]
+	if s.Phase != journal.PhaseDecision { // of the others the text has the step already
+		steps = steps[1:]
+	}
+	if len(steps) == 0 {
+		return ""
+	}
+	var names []string
+	for i := range steps {
+		names = append(names, steps[i].Name)
+	}
+	return "; once that is done, goes on with " + strings.Join(names, ", ")
+}
+
 // offer adds the action resume. A run that rests by its records is offered only
 // when its body has let go: before, nobody could act.
 func (d *document) offer(c *Checkpoint, does string) {
@@ -343,6 +361,7 @@ func (d *document) offer(c *Checkpoint, does string) {
 	if len(c.CompletedSteps) > 0 {
 		done = "the completed steps do not run again: " + strings.Join(c.CompletedSteps, ", ")
 	}
+	does += d.after()
 	c.Actions = append(c.Actions, Action{
 		Action: "resume", Roles: []string{"operator"}, Does: does,
 		DoesNot: done + "; no effect that is known to have happened is repeated", Seen: seenOf(d.snapshot.Start.Run, d.snapshot.Head()),

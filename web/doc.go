@@ -4,5 +4,6 @@
 // needs package runtime alone.
 //
 // The panel works without JavaScript. It asks nothing of any other origin, and
-// needs no build step. Whatever a guest or a receiver wrote is shown as text.
+// needs no build step. The API is below api/v1/, described by its openapi.yaml,
+// which is served there too. Whatever a guest or a receiver wrote is shown as text.
 package web

@@ -2,6 +2,8 @@ package web
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"net/url"
 	"slices"
 	"strings"
@@ -38,11 +40,21 @@ func (f *field) read(form url.Values) json.RawMessage {
 			return nil
 		}
 	}
-	if !json.Valid([]byte(trimmed)) {
-		f.fails("this is no JSON: texts are written in quotes")
+	if why := notJSON(trimmed); why != "" {
+		f.fails("this is no JSON, in which texts are written in quotes: " + why)
 		return nil
 	}
 	return json.RawMessage(trimmed)
+}
+
+// notJSON says why a text is not JSON and where; empty if it is.
+func notJSON(s string) string {
+	var wrong *json.SyntaxError
+	if err := json.Unmarshal([]byte(s), new(json.RawMessage)); !errors.As(err, &wrong) {
+		return ""
+	}
+	before := s[:min(max(int(wrong.Offset)-1, 0), len(s))]
+	return fmt.Sprintf("%v, in line %d at byte %d", wrong, strings.Count(before, "\n")+1, len(before)-strings.LastIndex(before, "\n"))
 }
 
 func (f *field) fails(why string) { f.Errors = append(f.Errors, why) }

@@ -21,6 +21,7 @@ type workflowView struct {
 // versionView is a deployed version.
 type versionView struct {
 	ID, Version, Digest string
+	Short               string // the digest, to tell versions of the same name apart
 	Deployed            *moment
 	Latest              bool
 	Open                string
@@ -55,7 +56,7 @@ func startPath(workflow string) string { return "workflows/" + url.PathEscape(wo
 
 func newVersion(d *pawl.WorkflowDocument, now time.Time) versionView {
 	v := versionView{
-		ID: "v-" + d.Digest, Version: d.Version, Digest: d.Digest, Deployed: at(d.Deployed, now), Latest: d.Latest,
+		ID: "v-" + d.Digest, Version: d.Version, Digest: d.Digest, Short: cut(d.Digest, len("sha256:")+13), Deployed: at(d.Deployed, now), Latest: d.Latest,
 		Open: counted(int64(d.OpenRuns), "open run"), Missing: d.Missing, Steps: d.Steps, Input: body(d.Input, ""),
 	}
 	for _, m := range d.Modules {

@@ -18,7 +18,7 @@ import (
 type demoCommand struct {
 	Keep   bool              `help:"Keep the stores and ledgers of all runs, and say where they are."`
 	Serve  bool              `help:"Then leave the panel open on some of its runs, with the services up, until told to stop."`
-	Listen string            `help:"Loopback address of the panel." default:"127.0.0.1:0" placeholder:"HOST:PORT"`
+	Listen string            `help:"Loopback address of the panel. Default: any free port of 127.0.0.1." default:"127.0.0.1:0" placeholder:"HOST:PORT"`
 	Points []crashtest.Point `hidden:"" help:"Make only the rows of these points, such as H3."`
 }
 

@@ -16,7 +16,7 @@ import (
 
 type serveCommand struct {
 	Dirs   []string `arg:"" optional:"" name:"dir" complete:"dir" help:"Folders of workflows to build and deploy first."`
-	Listen string   `help:"Loopback address to listen at; port 0 takes any that is free." default:"127.0.0.1:7717" placeholder:"HOST:PORT"`
+	Listen string   `help:"Loopback address to listen at; port 0 takes any that is free. Default: 127.0.0.1:7717." default:"127.0.0.1:7717" placeholder:"HOST:PORT"`
 	Paused bool     `help:"Do not go on with the runs that are open until the recovery is let go, in the panel or by POST api/v1/recovery."`
 	Log    string   `help:"How to write the log, to standard error: ${enum}." enum:"text,json" default:"text"`
 }

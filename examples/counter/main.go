@@ -61,7 +61,10 @@ func count(s *steps.Step, in Input) (Counted, error) {
 		if errors.As(err, &call) && call.Code == "conflict" {
 			continue // another run was faster
 		}
+		if err != nil {
+			return Counted{}, err
+		}
 		s.Log("counted from %d to %d", old.Value, sum)
-		return Counted{Count: sum}, err
+		return Counted{Count: sum}, nil
 	}
 }
