@@ -36,7 +36,7 @@ func ExampleRun_Resume() {
 	})
 	// Output:
 	// waiting: draft, orders.hold has the key that the receiver saw: true
-	// last error: call_deadline, temporary, llm.complete: no answer within 400ms
+	// last error: call_deadline, temporary, llm.complete: no answer within 2s
 	// the orders ledger saw 1 GET
 	// {"repeated_completed_steps":false,"resume_from":"draft","resumed_steps":["validate","lookup","draft"]}
 }
