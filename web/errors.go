@@ -80,7 +80,7 @@ func hintOf(code string) string {
 	case "not_found":
 		return "The list of runs has all that there are."
 	case "denied":
-		return "Open the panel by a loopback address on the machine it runs on; a program that embeds it lets others in with Options.Authorize."
+		return "Log in where the program that has this panel asks for it. If it has no logins, open the panel by a loopback address on the machine it runs on; with Options.Authorize a program lets others in."
 	case "cross_origin":
 		return "Open the panel itself and repeat it there."
 	case "form_expired":
@@ -90,7 +90,7 @@ func hintOf(code string) string {
 	case "unsupported_media_type":
 		return "Send it as the message says."
 	case "invalid_request", "invalid_input":
-		return "Mend the input; nothing was stored."
+		return "Mend what was sent; nothing was stored."
 	case "body_too_large", "too_large":
 		return "Make it smaller; nothing was stored."
 	case "unknown_action":

@@ -8,9 +8,13 @@ import (
 )
 
 // Handler returns the panel and the API of the engine. All its URLs are
-// relative: mount it under any prefix that ends with a slash, stripped from what
-// it is given (http.StripPrefix). It is safe for concurrent use, starts no
-// goroutine that outlives a request, and needs no closing.
+// relative: mount it at / or under any prefix. What it is given begins with a
+// slash, so the prefix that is stripped does not end with one:
+//
+//	mux.Handle("/ops/pawl/", http.StripPrefix("/ops/pawl", h))
+//
+// It is safe for concurrent use, starts no goroutine that outlives a request,
+// and needs no closing.
 //
 // Streams of events last as long as the context of their request. A server that
 // stops in good order ends that first:

@@ -10,8 +10,9 @@ import (
 // Options of [Handler]. Nil works, and so does every zero value.
 type Options struct {
 	// Authorize says who a request comes from; its error is answered with 403 and
-	// is logged and not shown. Defaults to letting in whoever is on this machine
-	// and names it by a loopback host, and refusing all others.
+	// is logged and not shown. To ask for a login (401, or a page of its own) is the
+	// work of a handler around this one. Defaults to letting in whoever is on
+	// this machine and names it by a loopback host, and refusing all others.
 	Authorize func(*http.Request) (pawl.Principal, error)
 	// Name is what the panel calls this engine, such as a host's name. Defaults
 	// to the host that the request names.
