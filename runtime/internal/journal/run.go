@@ -41,7 +41,7 @@ type Run struct {
 func (b *Book) newRun(id string, chain *kv.Chain, state *State, observe Observer) *Run {
 	r := &Run{id: id, book: b, chain: chain, state: state, observe: observe}
 	if observe != nil {
-		r.notices = newNotifier(observe)
+		r.notices = &notifier{observe: observe}
 	}
 	return r
 }
@@ -227,52 +227,4 @@ func (b *barrier) Wait(ctx context.Context) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-}
-
-// notifier tells an observer, in order, which entries have become durable.
-// Its goroutine ends with close.
-type notifier struct {
-	observe Observer
-	queue   chan notice
-	done    chan struct{}
-}
-
-type notice struct {
-	pending   kv.Pending
-	events    []Event
-	announced chan struct{}
-}
-
-func newNotifier(observe Observer) *notifier {
-	n := &notifier{observe: observe, queue: make(chan notice, 1024), done: make(chan struct{})}
-	go n.loop()
-	return n
-}
-
-func (n *notifier) add(p kv.Pending, events []Event) <-chan struct{} {
-	announced := make(chan struct{})
-	n.queue <- notice{p, events, announced}
-	return announced
-}
-
-func (n *notifier) loop() {
-	defer close(n.done)
-	var last uint64
-	for next := range n.queue {
-		<-next.pending.Done()
-		if next.pending.Err() == nil {
-			number := next.pending.Number()
-			for _, e := range next.events {
-				e.Merged = number == last
-				n.observe(e)
-			}
-			last = number
-		}
-		close(next.announced)
-	}
-}
-
-func (n *notifier) close() {
-	close(n.queue)
-	<-n.done
 }
