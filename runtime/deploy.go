@@ -55,6 +55,7 @@ func (e *Engine) Deploy(ctx context.Context, folder fs.FS) (*Workflow, error) {
 		return nil, err
 	}
 	e.verdicts.forget()
+	e.opts.Logger.Info("workflow deployed", keyWorkflow, m.Name, keyVersion, m.Version, keyDigest, digest)
 	return e.remember(&Workflow{engine: e, manifest: m, deployed: deployed, digest: digest}), nil
 }
 

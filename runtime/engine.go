@@ -119,6 +119,11 @@ const (
 	keyError     = "error"
 	keyAction    = "action"
 	keyPrincipal = "principal"
+	keyFrom      = "from" // digests of workflows
+	keyTo        = "to"
+	keyWorkflow  = "workflow"
+	keyVersion   = "version"
+	keyDigest    = "digest"
 )
 
 // entering says why a run is entered.

@@ -59,6 +59,7 @@ func (r *Run) Upgrade(ctx context.Context, w *Workflow) error {
 		Digest: w.digest, Version: w.Version(), Pins: pins, Steps: w.stepNames(), From: s.Start.Digest,
 	})
 	if err == nil {
+		e.opts.Logger.Info("run upgraded", keyRun, r.id, keyFrom, s.Start.Digest, keyTo, w.digest)
 		return nil
 	}
 	if storeFailed(err) {

@@ -190,6 +190,7 @@ func (i *imports) of(ref journal.ModuleRef, read func(journal.ModuleRef) ([]byte
 		names = append(names, from.Module+"."+from.Name)
 	}
 	slices.Sort(names)
+	names = slices.Compact(names) // a module may import one twice
 	if i.known == nil {
 		i.known = map[string][]string{}
 	}

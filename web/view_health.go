@@ -37,7 +37,7 @@ type alarm struct {
 func newAlarm(h *pawl.Health) *alarm {
 	switch condition := conditionBadge(h); {
 	case h.Paused:
-		return &alarm{"The recovery is paused", "Runs that were open stand as they were left, until it is let go. You can look at them first, and resume single ones.", true}
+		return &alarm{"The recovery is paused", "Runs that were open stand as they were left. You can look at them first, and resume single ones. Going on with them enters each as after a crash: no completed step runs again, an unknown outcome is found out by its tool's rules, and what needs a person keeps waiting.", true}
 	case condition.Tone == "bad":
 		return &alarm{"The store " + condition.Text, h.Store.Reason, false}
 	case !h.Since.IsZero():

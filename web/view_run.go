@@ -54,6 +54,7 @@ type actionView struct {
 type errorView struct {
 	Code, Message, Step, Kind string
 	Attempt                   int
+	Overcome                  bool // the run has ended all the same
 	At                        *moment
 	Detail                    *bodyView
 }
@@ -80,6 +81,9 @@ func newRunView(c *pawl.Checkpoint, logs []pawl.LogLine, now time.Time) *runView
 		Actions: actionViews(c, path), Differences: c.Differences, Error: newErrorView(c.LastError, now),
 		Budgets: budgetViews(&c.Budgets), Pins: pinViews(&c.Pins), API: "api/v1/" + path,
 		Input: body(c.Input, path+"/body?of=input"), Output: body(c.Output(), path+"/body?of=output"),
+	}
+	if v.Error != nil {
+		v.Error.Overcome = c.State == pawl.StateCompleted
 	}
 	if v.Title == "" {
 		v.Title = c.ExternalID

@@ -30,7 +30,7 @@ type logView struct {
 	Level   string
 	Tone    string
 	Text    string
-	Attempt int
+	Attempt int // of a step with several; else 0
 }
 
 // shownLines bounds the log lines of a step on the page; the last ones stay.
@@ -63,11 +63,11 @@ func newStepView(s *pawl.StepCheckpoint, lines []pawl.LogLine, path string, now 
 			}
 		}
 	}
-	v.log(lines, "api/v1/"+path+"/logs", now)
+	v.log(lines, s.Attempts > 1, "api/v1/"+path+"/logs", now)
 	return v
 }
 
-func (v *stepView) log(lines []pawl.LogLine, more string, now time.Time) {
+func (v *stepView) log(lines []pawl.LogLine, several bool, more string, now time.Time) {
 	if len(lines) == 0 {
 		return
 	}
@@ -85,8 +85,11 @@ func (v *stepView) log(lines []pawl.LogLine, more string, now time.Time) {
 		}
 		v.Log = append(v.Log, logView{
 			At: at(l.At, now), Clock: l.At.UTC().Format("15:04:05.000"), Level: strings.ToLower(l.Level.String()),
-			Tone: tone, Text: l.Text, Attempt: l.Attempt,
+			Tone: tone, Text: l.Text,
 		})
+		if several {
+			v.Log[len(v.Log)-1].Attempt = l.Attempt
+		}
 	}
 }
 
