@@ -144,10 +144,14 @@ type CallCheckpoint struct {
 	Generation  uint32 `json:"generation,omitempty"` // of the key
 	RequestHash string `json:"request_hash"`
 	// ShownHash is the hash of the request as people see it before it is sent.
-	ShownHash    string          `json:"shown_hash,omitempty"`
-	Receiver     string          `json:"receiver,omitempty"` // whom the last try went to
-	Claimed      bool            `json:"claimed,omitempty"`  // made by an earlier attempt, whose receipt the attempt got
-	Tries        int             `json:"tries"`
+	ShownHash string `json:"shown_hash,omitempty"`
+	Receiver  string `json:"receiver,omitempty"` // whom the last try went to
+	Claimed   bool   `json:"claimed,omitempty"`  // made by an earlier attempt, whose receipt the attempt got
+	Tries     int    `json:"tries"`
+	// FirstTry is when it was first recorded that the call would be sent; of a
+	// business key, by any run.
+	FirstTry     time.Time       `json:"first_try,omitzero"`
+	LastTry      time.Time       `json:"last_try,omitzero"`
 	Outcome      string          `json:"outcome"`
 	Status       string          `json:"status,omitempty"` // what the step was told
 	Code         string          `json:"code,omitempty"`

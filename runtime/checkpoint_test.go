@@ -40,6 +40,13 @@ func checkDocument(t testing.TB, c *pawl.Checkpoint) {
 			t.Errorf("%s, %s and %s are not in the table of states", c.State, r.Code, r.Waker)
 		}
 	}
+	for _, s := range c.Steps {
+		for _, call := range s.Calls {
+			if call.Key != "" && (call.FirstTry.Before(c.Started) && call.BusinessKey == "" || call.LastTry.Before(call.FirstTry) || call.LastTry.After(c.Updated)) {
+				t.Errorf("%s %s was tried from %v to %v, in a run from %v to %v", s.Name, call.Tool, call.FirstTry, call.LastTry, c.Started, c.Updated)
+			}
+		}
+	}
 	if bytes.Contains(text, []byte(":null")) {
 		t.Errorf("a null in %s", text)
 	}

@@ -183,6 +183,7 @@ func (d *document) call(i int, c *journal.Call) CallCheckpoint {
 		doc.Use = c.Tool
 	}
 	if !c.Refused {
+		doc.FirstTry, doc.LastTry = c.First.UTC(), c.Last.UTC()
 		doc.Effect, doc.Key, doc.Request = c.Class.String(), c.Key.String(), d.json(&c.Request)
 		doc.BusinessKey, doc.Borrowed = c.Business, c.Borrowed
 		doc.Generation, doc.Receiver = c.Generation, c.Receiver

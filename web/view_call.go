@@ -104,6 +104,14 @@ func notes(c *pawl.CallCheckpoint) (out []string) {
 	return out
 }
 
+// exactly is a time by the clock on the wall; empty for none.
+func exactly(at time.Time) string {
+	if at.IsZero() {
+		return ""
+	}
+	return at.UTC().Format("2006-01-02 15:04:05.000000 MST")
+}
+
 // facts are everything that the document has about a call but its bodies.
 func facts(c *pawl.CallCheckpoint) (out []callFact) {
 	add := func(name, value string) {
@@ -121,12 +129,16 @@ func facts(c *pawl.CallCheckpoint) (out []callFact) {
 	add("receiver", c.Receiver)
 	add("outcome", words(c.Outcome))
 	add("told to the step", words(c.Status))
+	add("first try", exactly(c.FirstTry))
+	if c.Tries > 1 {
+		add("last try", exactly(c.LastTry))
+	}
 	add("code", c.Code)
 	if c.Receipt != nil {
 		if c.Receipt.Status != 0 {
 			add("status of the answer", fmt.Sprint(c.Receipt.Status))
 		}
-		add("answered", c.Receipt.At.UTC().Format("2006-01-02 15:04:05.000000 MST"))
+		add("answered", exactly(c.Receipt.At))
 	}
 	if c.Borrowed != "" {
 		out = append(out, callFact{Name: "made by run", Value: c.Borrowed, Link: runPath(c.Borrowed)})
