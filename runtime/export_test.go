@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/pawl-dev/pawl/runtime/internal/journal"
+	"github.com/pawl-dev/pawl/runtime/internal/sandbox"
 )
 
 // Recount executes every step of a completed run once more, with answers from
@@ -24,7 +25,7 @@ func (e *Engine) Recount(ctx context.Context, id string) (work int64, err error)
 	b := &body{engine: e, id: id, run: run, workflow: workflow}
 	for i, step := range state.Steps {
 		a := &attempt{body: b, run: run, step: b.step(i), index: i, number: step.Attempts}
-		if _, err := a.enter(ctx, step.At); err != nil {
+		if _, err := a.guest(ctx, step.At, &sandbox.Entry{Worked: &a.worked, Call: a.call}); err != nil {
 			return 0, err
 		}
 		work += a.worked.Load()

@@ -76,4 +76,8 @@ func TestOneBodyWhoeverAsks(t *testing.T) {
 	if slow.sent.Load() != 1 {
 		t.Errorf("sent %d times", slow.sent.Load())
 	}
+	if err := second.Close(); err != nil {
+		t.Error(err)
+	}
+	b.reopen() // the first engine's lists know what it did itself
 }
