@@ -211,11 +211,41 @@ func (p *page) goes(selector string) (status int64) {
 func (p *page) tries(selector string) (status int64, err error) {
 	ctx, cancel := context.WithTimeout(p.ctx, patience)
 	defer cancel()
-	answer, err := chromedp.RunResponse(ctx, chromedp.Click(chromedp.CSS(selector), chromedp.NodeVisible))
+	err = aimed(func() error {
+		answer, err := chromedp.RunResponse(ctx, chromedp.Click(chromedp.CSS(selector), chromedp.NodeVisible))
+		if err == nil {
+			status = answer.Status
+		}
+		return err
+	})
 	if err != nil {
 		return 0, fmt.Errorf("%s: %w", selector, err)
 	}
-	return answer.Status, nil
+	return status, nil
+}
+
+// aimed presses again what a live update has replaced between the looking and
+// the pressing: nothing was pressed then.
+func aimed(press func() error) error {
+	for {
+		err := press()
+		if err == nil || !strings.Contains(err.Error(), "Could not find node with given id") {
+			return err
+		}
+	}
+}
+
+// doubleClicks presses twice, as fast as people do who always do that.
+func (p *page) doubleClicks(selector string) {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(p.ctx, patience)
+	defer cancel()
+	err := aimed(func() error {
+		return chromedp.Do(ctx, chromedp.DoubleClick(chromedp.CSS(selector), chromedp.NodeVisible))
+	})
+	if err != nil {
+		p.t.Fatalf("%s: %v", selector, err)
+	}
 }
 
 // fill types into a field that is empty.

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/chromedp/cdproto/emulation"
-	"github.com/chromedp/chromedp"
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sync/errgroup"
 
@@ -70,7 +69,7 @@ func TestResumeDoesOneThing(t *testing.T) {
 
 	ana.shows("main", "begins attempt 3 of draft now")
 	ana.expect(http.StatusConflict) // of a double click the second may be told that the first was faster
-	ana.do(chromedp.DoubleClick(chromedp.CSS(resume), chromedp.NodeVisible))
+	ana.doubleClicks(resume)
 	ana.shows("main", "begins attempt 4 of draft now")
 	w.exactly(3, perAttempt)
 
