@@ -76,6 +76,9 @@ func (p *process) tell(what any) error {
 // next waits until the child says what is expected.
 func (p *process) next(ctx context.Context, want string) (message, error) {
 	m, ok := <-p.says
+	if !ok {
+		_ = p.end() // told below; only then all is here that it wrote
+	}
 	switch {
 	case !ok && ctx.Err() != nil:
 		return m, fmt.Errorf("waited for the child to be %s: %w", want, context.Cause(ctx))
