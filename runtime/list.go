@@ -7,11 +7,10 @@ import (
 	"github.com/pawl-dev/pawl/runtime/internal/journal"
 )
 
-// How many runs a page has.
-const (
-	defaultPage = 50
-	largestPage = 500
-)
+// MaxPage is the most runs that a page has.
+const MaxPage = 500
+
+const defaultPage = 50
 
 // Query selects runs. Its zero value selects all.
 type Query struct {
@@ -26,7 +25,7 @@ type Query struct {
 	Text string
 	// After is the Next of the page before; empty for the first page.
 	After string
-	// Limit bounds the runs of a page. Defaults to 50, at most 500.
+	// Limit bounds the runs of a page. Defaults to 50, at most [MaxPage].
 	Limit int
 }
 

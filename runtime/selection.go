@@ -39,7 +39,7 @@ func (e *Engine) selection(q *Query) (*selection, error) {
 	if l.limit <= 0 {
 		l.limit = defaultPage
 	}
-	l.limit = min(l.limit, largestPage)
+	l.limit = min(l.limit, MaxPage)
 	l.found.most = l.limit + 1
 	var err error
 	if l.after, err = placeOf(q.After); err != nil {

@@ -29,6 +29,9 @@ const MaxInput = sandbox.MaxPayload
 
 var externalID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,128}$`)
 
+// IsExternalID reports whether a run can have the external id.
+func IsExternalID(id string) bool { return externalID.MatchString(id) }
+
 // Start begins a run of the workflow and executes it. The input is encoded as
 // JSON (a json.RawMessage is taken as it is) and checked against the
 // workflow's schema: an [InputError] says where it does not fit.
@@ -51,7 +54,7 @@ func (e *Engine) begin(ctx context.Context, w *Workflow, id string, input []byte
 	if id == "" {
 		id = run
 	}
-	if !externalID.MatchString(id) {
+	if !IsExternalID(id) {
 		return nil, fmt.Errorf("%w: external id %q: want 1 to 128 of A-Z a-z 0-9 . _ -", ErrInvalidInput, id)
 	}
 	if len(input) > sandbox.MaxPayload {

@@ -69,3 +69,14 @@ func listedReason(state RunState, r Reason) bool {
 	}
 	return false
 }
+
+// Derived reports whether a run's state depends on more than its records: on the
+// engine, on its tools or on the store. Such a state can change while the run's
+// seq stays.
+func (s RunState) Derived() bool {
+	switch s {
+	case StateRunning, StateInterrupted, StateQueued, StateIncompatible, StateHeld:
+		return true
+	}
+	return false
+}

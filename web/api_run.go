@@ -19,7 +19,7 @@ import (
 // can name none is not looked for.
 func (s *server) find(c echo.Context) (*pawl.Run, error) {
 	ref := c.Param("run")
-	if ref != "@last" && !externalID.MatchString(ref) {
+	if ref != "@last" && !pawl.IsExternalID(ref) {
 		return nil, fmt.Errorf("%w: no run can be called %.80q", pawl.ErrNotFound, ref)
 	}
 	return s.engine.Find(ref)
@@ -51,21 +51,11 @@ func (s *server) document(c echo.Context, status int, run *pawl.Run) error {
 	return answer(c, status, doc)
 }
 
-// derived reports whether the state depends on more than the run's records, so
-// that it can change while seq stays.
-func derived(state pawl.RunState) bool {
-	switch state {
-	case pawl.StateRunning, pawl.StateInterrupted, pawl.StateQueued, pawl.StateIncompatible, pawl.StateHeld:
-		return true
-	}
-	return false
-}
-
 // etag is the document's: its seq, and a digest of what can change while seq
 // stays, if there is such. That is also what may be done: nothing as long as the
 // run is on its way out of memory, although its records say already that it rests.
 func etag(doc *pawl.Checkpoint) (string, error) {
-	if !derived(doc.State) && len(doc.Actions) == 0 {
+	if !doc.State.Derived() && len(doc.Actions) == 0 {
 		return fmt.Sprintf(`"%d"`, doc.Seq), nil
 	}
 	text, err := json.Marshal([]any{doc.State, doc.Reasons, doc.Actions, doc.Differences})
@@ -124,7 +114,7 @@ func (s *server) followRun(c echo.Context) error {
 		if err != nil {
 			return err
 		}
-		if doc.Seq == known && last == "" && !derived(doc.State) {
+		if doc.Seq == known && last == "" && !doc.State.Derived() {
 			return nil
 		}
 		tag, err := etag(doc)

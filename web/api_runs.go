@@ -13,9 +13,6 @@ import (
 	pawl "github.com/pawl-dev/pawl/runtime"
 )
 
-// maxLimit bounds the runs of a page.
-const maxLimit = 500
-
 // runList is a page of runs.
 type runList struct {
 	Items      []pawl.Summary        `json:"items"`
@@ -87,8 +84,8 @@ func queryOf(values url.Values) (*pawl.Query, error) {
 			q.After = value
 		case name == "limit":
 			n, err := strconv.Atoi(value)
-			if err != nil || n < 1 || n > maxLimit {
-				return nil, fmt.Errorf("%w: limit %q: want 1 to %d", errRequest, value, maxLimit)
+			if err != nil || n < 1 || n > pawl.MaxPage {
+				return nil, fmt.Errorf("%w: limit %q: want 1 to %d", errRequest, value, pawl.MaxPage)
 			}
 			q.Limit = n
 		default:

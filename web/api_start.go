@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"regexp"
 	"strings"
 
 	"github.com/labstack/echo/v4"
@@ -72,9 +71,6 @@ func (s *server) start(c echo.Context, w *pawl.Workflow, id string, input json.R
 	return run, nil
 }
 
-// externalID is what a run can be called, and what a part of a name looks like.
-var externalID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,128}$`)
-
 // maxKey is how many bytes an idempotency key can have.
 const maxKey = 512
 
@@ -95,7 +91,7 @@ func keyedID(keys []string, id string) (string, error) {
 	case key == "" || len(key) > maxKey:
 		return "", fmt.Errorf("%w: the Idempotency-Key has %d bytes: want 1 to %d", errRequest, len(key), maxKey)
 	}
-	if !externalID.MatchString(key) {
+	if !pawl.IsExternalID(key) {
 		sum := sha256.Sum256([]byte(key))
 		key = "key-" + hex.EncodeToString(sum[:16])
 	}

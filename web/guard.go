@@ -118,8 +118,16 @@ func LoopbackHost(host string) bool {
 }
 
 // loopbackPeer reports whether a request comes from this machine. A peer without
-// an address is one too: it came through a socket of the file system.
+// an address is one too: it came through a socket of the file system. One that
+// cannot be understood is none: what stands before this handler may have put
+// another address there, without a port.
 func loopbackPeer(remote string) bool {
-	peer, err := netip.ParseAddrPort(remote)
-	return err != nil || peer.Addr().IsLoopback()
+	if remote == "" || remote == "@" {
+		return true
+	}
+	if peer, err := netip.ParseAddrPort(remote); err == nil {
+		return peer.Addr().IsLoopback()
+	}
+	peer, err := netip.ParseAddr(remote)
+	return err == nil && peer.IsLoopback()
 }

@@ -64,12 +64,14 @@ func TestHost(t *testing.T) {
 
 // A request of another machine can name any host.
 //
-// Seen red with only the host looked at.
+// Seen red with only the host looked at, and with an address without a port taken
+// for none.
 func TestPeer(t *testing.T) {
 	t.Parallel()
 	h := web.Handler(setup(t).engine, nil)
 	for peer, status := range map[string]int{
 		"127.0.0.1:5": 200, "[::1]:5": 200, "@": 200, "": 200, "192.0.2.1:5": 403, "[2001:db8::1]:5": 403, "10.0.0.1:5": 403,
+		"127.0.0.1": 200, "192.0.2.1": 403, "2001:db8::1": 403, "unknown": 403,
 	} {
 		got := ask(h, http.MethodGet, "/api/v1/health", func(r *http.Request) { r.RemoteAddr = peer })
 		if got.Code != status {

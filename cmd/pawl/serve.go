@@ -83,12 +83,10 @@ func (c *serveCommand) open(ctx context.Context, g *Globals, f *front, logger *s
 		return nil, err
 	}
 	for _, dir := range c.Dirs {
-		digest, err := g.deploy(ctx, s.workplace, dir)
-		if err != nil {
+		if _, err := g.deploy(ctx, s.workplace, dir); err != nil {
 			s.close(&err)
 			return nil, err
 		}
-		logger.Info("workflow deployed", "dir", dir, "digest", digest)
 	}
 	s.begin()
 	return s, nil
