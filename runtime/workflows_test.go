@@ -56,6 +56,9 @@ func TestWorkflowsAreShown(t *testing.T) {
 			t.Errorf("imports %s", name)
 		}
 	}
+	if got := all[1].Modules[0].Imports; !slices.Equal(got, slices.Compact(slices.Sorted(slices.Values(got)))) {
+		t.Errorf("imports %q: not sorted, or one twice", got)
+	}
 	module := pawl.ModuleDocument{
 		Name: "script.wasm", Digest: digest(first["script.wasm"].Data), Size: int64(len(first["script.wasm"].Data)), Imports: all[1].Modules[0].Imports,
 	}
