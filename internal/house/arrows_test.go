@@ -35,6 +35,9 @@ var arrows = map[string]struct {
 	"runtime":                   {[]string{"runtime/internal/...", "host", "host/abi", "host/expr", "kv"}, "the engine: tools come to it as host.Tool, so it knows no kind"},
 	"runtime/crashtest":         {[]string{"runtime", "host", "kv"}, "it sees a run from outside, as an embedder does"},
 	"runtime/runtimetest":       {[]string{"runtime", "runtime/internal/...", "host/abi", "kv"}, "it writes records, as the engine would"},
+	"runtime/internal/wasmtest": {[]string{"host/abi"}, "it makes modules for tests, and knows nobody who loads them"},
+	"runtime/proof":             {nil, "tests only"},
+	"runtime/proof/...":         {nil, "tests only"},
 	"runtime/crashtest/fakes":   {[]string{"runtime/crashtest"}, "it speaks with the receivers and knows no engine"},
 
 	"web":             {[]string{"runtime", "host", "host/abi"}, "the panel and the API see an engine as an embedder does"},
