@@ -171,6 +171,22 @@ var chainRules = []rule{
 		b.fails(kv.NewChain(b.store, prefix).Append([]byte("late"), nil), kv.ErrRequirement)
 		b.reads(2, c.Head())
 	}},
+	{"an owner that has lost does not go on behind an entry of its successor that reads like its own", func(b *bundle) {
+		c := b.begin(1)
+		late := kv.OpenChain(b.store, prefix, c.Head())
+		taken := kv.TakeChain(b.store, prefix, c.Head())
+		b.must(taken.Append([]byte("entry 2"), nil))
+		b.fails(late.Append([]byte("entry 2"), nil), kv.ErrRequirement)
+		b.fails(late.Append([]byte("late"), nil), kv.ErrRequirement)
+		b.reads(2, taken.Head())
+		if was, is := c.Head().Epoch, taken.Head().Epoch; is != was+1 {
+			b.Errorf("epoch %d after %d", is, was)
+		}
+		b.must(taken.Append([]byte("entry 3"), nil))
+		if was, is := c.Head().Epoch, taken.Head().Epoch; is != was+1 {
+			b.Errorf("epoch %d behind the first entry, after %d", is, was)
+		}
+	}},
 	{"a flipped bit of an entry is noticed", func(b *bundle) {
 		b.begin(5)
 		b.flip(b.keys("e")[2])
