@@ -72,9 +72,11 @@ func Open(ctx context.Context, store kv.Store, opts *Options) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	box, err := sandbox.New(&sandbox.Options{CacheDir: o.CacheDir, Logger: o.Logger})
-	if err != nil {
-		return nil, err
+	box := o.sandbox
+	if box == nil {
+		if box, err = sandbox.New(&sandbox.Options{CacheDir: o.CacheDir, Logger: o.Logger}); err != nil {
+			return nil, err
+		}
 	}
 	e := &Engine{
 		opts: o, store: store, book: book, sandbox: box, slots: make(chan struct{}, o.Workers), id: ownerName(),
@@ -109,6 +111,9 @@ func (e *Engine) close() error {
 	e.background.Wait()
 	e.expectNone(ErrClosed)
 	e.life.end(e)
+	if e.opts.sandbox != nil {
+		return nil // it is somebody else's
+	}
 	return e.sandbox.Close(context.Background())
 }
 

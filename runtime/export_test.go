@@ -38,3 +38,7 @@ func (e *Engine) ScanAtMost(n int) { e.mostScanned = n }
 
 // Expect makes the engine say that it will enter the run by itself.
 func (e *Engine) Expect(id string) { e.expect(id) }
+
+// Share makes engines use a sandbox that is not theirs, which stays open. What
+// one of them has loaded the others have too, as if it were one engine.
+func (o *Options) Share(box *sandbox.Sandbox) { o.sandbox = box }

@@ -1,6 +1,7 @@
 package runtime_test
 
 import (
+	"context"
 	"errors"
 	"sync"
 	"testing"
@@ -8,6 +9,7 @@ import (
 	"github.com/pawl-dev/pawl/host"
 	"github.com/pawl-dev/pawl/kv/kvtest"
 	pawl "github.com/pawl-dev/pawl/runtime"
+	"github.com/pawl-dev/pawl/runtime/internal/sandbox"
 )
 
 // lives are the lives of one engine after the other over a disk in memory, each
@@ -17,6 +19,7 @@ type lives struct {
 	t     *testing.T
 	disk  *kvtest.Disk
 	tools *host.Registry
+	box   *sandbox.Sandbox // of a bubble, whose channels are its own
 }
 
 func newLives(t *testing.T, tools ...host.Tool) *lives {
@@ -25,7 +28,16 @@ func newLives(t *testing.T, tools ...host.Tool) *lives {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &lives{t: t, disk: kvtest.NewDisk(nil), tools: registry}
+	box, err := sandbox.New(&sandbox.Options{CacheDir: cacheDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := box.Close(context.WithoutCancel(t.Context())); err != nil {
+			t.Error(err)
+		}
+	})
+	return &lives{t: t, disk: kvtest.NewDisk(nil), tools: registry, box: box}
 }
 
 // live is one life: do is given its engine, and the power is cut at the first
@@ -37,6 +49,7 @@ func (l *lives) live(cut func(pawl.Event) bool, do func(e *pawl.Engine)) (came b
 		l.t.Fatal(err)
 	}
 	opts := &pawl.Options{Tools: l.tools, CacheDir: cacheDir(), NoRecovery: true}
+	opts.Share(l.box)
 	var mu sync.Mutex // guards came, and what cut keeps
 	if cut != nil {
 		opts.Observer = func(e pawl.Event) {

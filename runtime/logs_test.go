@@ -285,6 +285,7 @@ func TestLogsAddNoBatches(t *testing.T) {
 				meter = &metered{Store: s}
 				return meter
 			}
+			b.opts.Share(nil) // a first run also reads its module
 			b.reopen()
 			w, err := b.engine.Workflow("test")
 			if err != nil {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/pawl-dev/pawl/host"
+	"github.com/pawl-dev/pawl/runtime/internal/sandbox"
 )
 
 // Options of an [Engine]. Nil works, and so does every zero value.
@@ -33,6 +34,9 @@ type Options struct {
 	Workers int
 	// Grace is how long Close lets calls in flight finish. Defaults to 5 s.
 	Grace time.Duration
+
+	// sandbox, if set, is used in place of one of the engine's own.
+	sandbox *sandbox.Sandbox
 }
 
 func (o *Options) withDefaults() Options {

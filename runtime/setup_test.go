@@ -18,6 +18,7 @@ import (
 	"github.com/pawl-dev/pawl/host"
 	"github.com/pawl-dev/pawl/kv"
 	pawl "github.com/pawl-dev/pawl/runtime"
+	"github.com/pawl-dev/pawl/runtime/internal/sandbox"
 	"github.com/pawl-dev/pawl/steps/build"
 )
 
@@ -30,6 +31,9 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		if s, err := boxed(); err == nil {
+			_ = s.Close(context.Background()) // its files are the cache's
+		}
 		_ = os.RemoveAll(work)
 		os.Exit(code)
 	}))
@@ -51,6 +55,21 @@ var script = sync.OnceValues(func() ([]byte, error) {
 	}
 	return os.ReadFile(out)
 })
+
+// boxed is what the engines of this test process have loaded; to load the module
+// of testdata/script anew takes most of a second with the race detector.
+var boxed = sync.OnceValues(func() (*sandbox.Sandbox, error) {
+	return sandbox.New(&sandbox.Options{CacheDir: cacheDir()})
+})
+
+func box(t testing.TB) *sandbox.Sandbox {
+	t.Helper()
+	s, err := boxed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
 
 // bundle is one store and what runs on it; reopen makes a new engine over it,
 // as a fresh process would.
@@ -75,6 +94,7 @@ func setup(t *testing.T, tools ...host.Tool) *bundle {
 	}
 	b := &bundle{t: t, dir: t.TempDir(), tools: registry}
 	b.opts.CacheDir = cacheDir()
+	b.opts.Share(box(t))
 	b.open()
 	t.Cleanup(func() {
 		if b.engine == nil {
