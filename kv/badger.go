@@ -79,9 +79,12 @@ type badgerStore struct {
 
 // begin checks the directory, opens Badger on it and compares what it found
 // with the anchor. Numbers go on behind floor. What is damaged is refused
-// before anything in the directory is changed.
+// before anything in the directory is changed but what a power cut left torn.
 func (s *badgerStore) begin(floor uint64) (*life, error) {
 	dir := s.lock.dir
+	if err := cutTornRecord(dir); err != nil {
+		return nil, err
+	}
 	if err := checkTables(dir, badgerOptions(dir, s.opts)); err != nil {
 		return nil, err
 	}
