@@ -34,9 +34,12 @@ func (c *tails) cut(t *testing.T, dir string, before image) {
 	now := imageOf(t, dir)
 	anchor := anchorOf(t, dir)
 	for _, name := range now.names(".mem") {
+		if _, old := before[name]; old { // synced when it was opened, or cut already
+			continue
+		}
 		data := now[name]
 		end, written := durableEnd(data, anchor), writtenEnd(data)
-		if written > end && end > 0 {
+		if written > end {
 			c.logs++
 			overwrite(t, filepath.Join(dir, name), cutBehind(data, end, written))
 		}
@@ -44,7 +47,7 @@ func (c *tails) cut(t *testing.T, dir string, before image) {
 	grown := !bytes.Equal(before["MANIFEST"], now["MANIFEST"])
 	for _, name := range now.names(".sst") {
 		// A table is synced before the manifest names it.
-		if _, old := before[name]; !old && !grown {
+		if _, old := before[name]; !old && !grown && len(now[name]) > 0 {
 			c.tables++
 			overwrite(t, filepath.Join(dir, name), cutBehind(now[name], 0, len(now[name])))
 		}
@@ -175,6 +178,8 @@ func killFlushing(p *process, before image) {
 // The power fails while fifty runs are at work: the process is gone, and so is
 // any part of what was not synced. Everything that was acknowledged is there in
 // the next life, the store is not held for it, and nothing is applied twice.
+//
+// Seen red with synced commits among what is lost and an anchor that does not tell.
 func TestPowerFailsUnderRuns(t *testing.T) {
 	t.Parallel()
 	w, m, cut := newWorld(t), new(moments), new(tails)
