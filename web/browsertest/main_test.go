@@ -18,7 +18,7 @@ import (
 // Environment of the tests.
 const (
 	// mustVariable, set to 1, makes a missing Chromium a failure: without it the
-	// tests skip by name.
+	// tests skip by name. Set to 0, it makes them skip wherever they are.
 	mustVariable = "PAWL_BROWSER"
 	// artefactsVariable is where the screenshots are kept.
 	artefactsVariable = "PAWL_ARTEFACTS"
