@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io/fs"
+	"slices"
 
 	"github.com/pawl-dev/pawl/runtime/internal/manifest"
 )
@@ -32,6 +33,21 @@ func ReadFolder(folder fs.FS) (*Folder, error) {
 		f.Modules[name] = module.Go
 	}
 	return f, nil
+}
+
+// Tools are the operator's tools that the steps may call, each with the names,
+// sorted, by which the steps call it.
+func (f *Folder) Tools() map[string][]string {
+	tools := map[string][]string{}
+	for _, step := range f.manifest.Steps {
+		for _, grant := range step.Tools {
+			if !slices.Contains(tools[grant.Use], grant.Name) {
+				tools[grant.Use] = append(tools[grant.Use], grant.Name)
+				slices.Sort(tools[grant.Use])
+			}
+		}
+	}
+	return tools
 }
 
 // Digest is the digest under which the folder would be deployed. It needs the

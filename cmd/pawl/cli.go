@@ -21,9 +21,12 @@ type cli struct {
 	Version versionCommand `cmd:"" help:"Say which version this is, and which runs it can go on with."`
 	Demo    demoCommand    `cmd:"" help:"Kill the refund example at every boundary, resume it, and count what happened."`
 
+	Crashtest crashtestCommand `cmd:"" help:"Kill a workflow of your own at every boundary, resume it, and count what happened."`
+
 	Completion completionCommand `cmd:"" help:"Print a script by which a shell completes commands, flags and runs."`
 
-	CrashChild childCommand `cmd:"" hidden:""`
+	CrashChild    childCommand    `cmd:"" hidden:""`
+	CrashStandins standinsCommand `cmd:"" hidden:""`
 }
 
 // Globals are what every command has.

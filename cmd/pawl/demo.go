@@ -56,39 +56,27 @@ func (c *demoCommand) run(ctx context.Context, g *Globals) (err error) {
 	} else {
 		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	}
-	report, err := c.crash(ctx, g, built, dir)
+	view := newMatrixView(g, demoParallel, serviceOf)
+	report, err := c.crash(ctx, view, built, dir)
 	if err != nil {
 		return otherwise(err, "demo_failed", "pawl demo --keep leaves the stores and ledgers for you to look at", statusFailed)
 	}
-	err = g.endDemo(report)
+	err = view.end(report)
 	if c.Serve && (err == nil || is[exitStatus](err)) {
 		err = errors.Join(c.serve(ctx, g, built, dir), err)
 	}
 	return err
 }
 
-// endDemo tells what became of all rows. A row that is not as it must be makes
-// the exit status.
-func (g *Globals) endDemo(report *crashtest.Report) error {
-	if err := g.printDemo(report); err != nil {
-		return err
-	}
-	if report.Summary().Mismatches > 0 {
-		return exitStatus(statusFailed)
-	}
-	return nil
-}
-
 // crash makes the matrix.
-func (c *demoCommand) crash(ctx context.Context, g *Globals, built *demoFiles, dir string) (*crashtest.Report, error) {
+func (c *demoCommand) crash(ctx context.Context, view *matrixView, built *demoFiles, dir string) (*crashtest.Report, error) {
 	input, err := os.ReadFile(built.ticket)
 	if err != nil {
 		return nil, err
 	}
-	p := &demoProgress{g: g, paint: g.paint(g.stderr)}
-	p.say("A clean run first, then one for each boundary: killed there with SIGKILL, resumed in a fresh process.")
+	view.say("A clean run first, then one for each boundary: killed there with SIGKILL, resumed in a fresh process.")
 	return crashtest.Run(ctx, &crashtest.Config{
-		Workflow: built.dir, Input: input, Dir: dir, Begin: p.begin, Progress: p.row,
+		Workflow: built.dir, Input: input, Dir: dir, Begin: view.begin, Progress: view.row,
 		Points: c.Points, Parallel: demoParallel,
 		Receivers: func(ctx context.Context, dir string) (crashtest.Receivers, error) {
 			return startServices(ctx, built, dir)

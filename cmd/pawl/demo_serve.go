@@ -55,7 +55,7 @@ func (c *demoCommand) serve(ctx context.Context, g *Globals, built *demoFiles, d
 	}
 	there := *g
 	there.Data, there.Tools = filepath.Join(dir, "data"), filepath.Join(dir, toolfile.Name)
-	p := &demoProgress{g: g, paint: g.paint(g.stderr)}
+	p := newMatrixView(g, demoParallel, serviceOf)
 	p.say("\nThe panel is opened on these runs:")
 	for _, r := range demoRuns() {
 		if err := r.make(ctx, &there, built, services); err != nil {

@@ -40,7 +40,13 @@ var _ crashtest.Receivers = (*Process)(nil)
 // loopback interface. The process ends with [Process.Close], and with this one
 // whatever happens to it. ctx bounds the start.
 func Start(ctx context.Context, program, dir string) (*Process, error) {
-	cmd := exec.Command(program, "--listen", "127.0.0.1:0", "--ledger", dir, "--until-eof")
+	return StartCommand(ctx, exec.Command(program), dir)
+}
+
+// StartCommand is [Start] for a program that needs arguments before those that
+// are added here.
+func StartCommand(ctx context.Context, cmd *exec.Cmd, dir string) (*Process, error) {
+	cmd.Args = append(cmd.Args, "--listen", "127.0.0.1:0", "--ledger", dir, "--until-eof")
 	cmd.Stderr = os.Stderr
 	p := &Process{cmd: cmd, client: &http.Client{Transport: &http.Transport{}, Timeout: 10 * time.Second}, read: make(chan struct{})}
 	in, err := cmd.StdinPipe()
@@ -53,14 +59,14 @@ func Start(ctx context.Context, program, dir string) (*Process, error) {
 		return nil, err
 	}
 	if err := cmd.Start(); err != nil {
-		return nil, fmt.Errorf("fakes: %s cannot be started: %w", program, err)
+		return nil, fmt.Errorf("fakes: %s cannot be started: %w", cmd.Path, err)
 	}
 	listening := make(chan string, 1)
 	go p.listen(out, listening)
 	select {
 	case addr, ok := <-listening:
 		if !ok {
-			return nil, errors.Join(fmt.Errorf("fakes: %s ended without an address", program), p.Close())
+			return nil, errors.Join(fmt.Errorf("fakes: %s ended without an address", cmd.Path), p.Close())
 		}
 		p.addr = addr
 		return p, nil

@@ -83,23 +83,23 @@ H0 lookup/0 orders.get  lookup        2       1    0           equal   exact
 			t.Parallel()
 			var out bytes.Buffer
 			g := &Globals{stdout: &out, stderr: &out}
-			if status := report(g, g.endDemo(demoReport(&row.row))); status != row.status {
+			if status := report(g, newMatrixView(g, demoParallel, serviceOf).end(demoReport(&row.row))); status != row.status {
 				t.Errorf("exit status %d, want %d", status, row.status)
 			}
 			// How wide a column is, is not what this is about.
-			if diff := cmp.Diff(squeezed(demoLegend+table+row.text), squeezed(out.String())); diff != "" {
+			if diff := cmp.Diff(squeezed(matrixLegend+table+row.text), squeezed(out.String())); diff != "" {
 				t.Error(diff)
 			}
 			out.Reset()
 			g.JSON = true
-			if status := report(g, g.endDemo(demoReport(&row.row))); status != row.status {
+			if status := report(g, newMatrixView(g, demoParallel, serviceOf).end(demoReport(&row.row))); status != row.status {
 				t.Errorf("exit status %d with --json, want %d", status, row.status)
 			}
 			lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
 			if len(lines) != 3 || lines[2] != row.last {
 				t.Errorf("told: %s", &out)
 			}
-			var told demoRow
+			var told matrixRow
 			if err := json.Unmarshal([]byte(lines[1]), &told); err != nil {
 				t.Fatal(err)
 			}
@@ -123,7 +123,7 @@ func squeezed(text string) string {
 func TestTheDemoTellsEachRowWhenItIsJudged(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	p := &demoProgress{g: &Globals{stderr: &out}}
+	p := newMatrixView(&Globals{stderr: &out}, demoParallel, serviceOf)
 	p.begin(2)
 	for _, r := range demoReport(&crashtest.Row{Name: "H6 send", Took: time.Second, Mismatches: []string{"a", "b"}}).Rows {
 		p.row(r)

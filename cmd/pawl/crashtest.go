@@ -1,0 +1,195 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/pawl-dev/pawl/host/toolfile"
+	"github.com/pawl-dev/pawl/runtime/crashtest"
+)
+
+// crashtestCommand is the crash matrix of anybody's workflow.
+type crashtestCommand struct {
+	Dir      string   `arg:"" optional:"" complete:"dir" default:"." help:"Folder of the workflow."`
+	Input    string   `help:"The input of every run as JSON; - reads standard input. Without it the input is null." placeholder:"FILE" complete:"file"`
+	Fakes    string   `help:"File that says what the tools' stand-ins answer. Default: fakes.toml beside the workflow, if there is one." placeholder:"FILE" complete:"file"`
+	Points   []string `help:"Make only the rows of these points: H0 to H6, and E for before and after the last write of each step." placeholder:"POINT"`
+	Parallel int      `help:"How many rows are under way at once." default:"2" placeholder:"N"`
+	Keep     bool     `help:"Keep the stores and ledgers of all runs, and say where they are."`
+}
+
+// Help says more of it.
+func (*crashtestCommand) Help() string {
+	return "Nothing outside is reached: a process of this program stands in for every tool, keeps what tools.toml declares of it, and writes a ledger. " +
+		"What it answers stands in fakes.toml; without that, an answer is {} with what the tool's units need."
+}
+
+// Run is the command.
+func (c *crashtestCommand) Run(ctx context.Context, g *Globals) error {
+	err := c.run(ctx, g)
+	if err != nil && ctx.Err() != nil && !is[exitStatus](err) {
+		return &problem{
+			Code: "interrupted", Message: "the crash test was stopped before its end",
+			Hint: "repeat the command: a crash test always begins anew", Status: statusInterrupted,
+		}
+	}
+	return err
+}
+
+func (c *crashtestCommand) run(ctx context.Context, g *Globals) (err error) {
+	t := &crashTest{command: c, g: g}
+	if t.points, err = c.points(); err != nil {
+		return err
+	}
+	if t.input, err = (&runCommand{Input: c.Input}).input(g); err != nil {
+		return err
+	}
+	if err := t.read(); err != nil {
+		return err
+	}
+	if _, err := buildModules(ctx, g, c.Dir, c.Dir); err != nil {
+		return err
+	}
+	if t.dir, err = os.MkdirTemp("", "pawl-crashtest-"); err != nil {
+		return err
+	}
+	if c.Keep {
+		defer g.notice("kept", "The stores and ledgers of all runs are in %s", t.dir)
+	} else {
+		defer func() { err = errors.Join(err, os.RemoveAll(t.dir)) }()
+	}
+	return t.run(ctx)
+}
+
+// points are those that were asked for; nil for all.
+func (c *crashtestCommand) points() (points []crashtest.Point, err error) {
+	known := []crashtest.Point{crashtest.H0, crashtest.H1, crashtest.H2, crashtest.H3, crashtest.H4, crashtest.H5, crashtest.H6}
+	for _, p := range c.Points {
+		switch p = strings.ToUpper(p); {
+		case p == "E":
+			points = append(points, crashtest.BeforeWrite, crashtest.AfterWrite)
+		case slices.Contains(known, crashtest.Point(p)):
+			points = append(points, crashtest.Point(p))
+		default:
+			return nil, &problem{
+				Code: "usage", Message: fmt.Sprintf("there is no point %q", p), Hint: "H0 to H6, or E: pawl crashtest --help", Status: statusUsage,
+			}
+		}
+	}
+	return points, nil
+}
+
+// crashTest is one call of the command.
+type crashTest struct {
+	command *crashtestCommand
+	g       *Globals
+	points  []crashtest.Point
+	input   json.RawMessage
+	dir     string
+
+	tools    string // the tools file; empty if there is none
+	declared map[string]*declared
+	used     []string
+	names    map[string]string // by which the steps call a used tool
+	answers  *answersFile
+	standIns *standIns
+}
+
+// read reads the files.
+func (t *crashTest) read() error {
+	c := t.command
+	root, err := openFolder(c.Dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	folder, err := readFolder(root)
+	if err != nil {
+		return err
+	}
+	place, err := toolfile.Find(t.g.Tools, os.Getenv("PAWL_TOOLS"), c.Dir)
+	switch {
+	case errors.Is(err, toolfile.ErrNoFile):
+	case err != nil:
+		return otherwise(err, "no_tools", "name a file that can be read with --tools FILE or PAWL_TOOLS", statusUsage)
+	default:
+		t.tools = place.Path
+		if t.declared, err = declarations(place.Path); err != nil {
+			return err
+		}
+	}
+	if t.used, t.names, err = usedTools(folder.Tools(), t.declared); err != nil {
+		return err
+	}
+	if t.answers, err = readAnswers(c.Fakes, c.Dir, t.declared); err != nil {
+		return err
+	}
+	t.standIns = makeStandIns(t.declared, t.used, t.answers)
+	return nil
+}
+
+func (t *crashTest) run(ctx context.Context) error {
+	view := newMatrixView(t.g, t.command.Parallel, func(tool string) string { return tool })
+	view.say("A clean run first, then one for each boundary: killed there with SIGKILL, resumed in a fresh process.")
+	config := &crashtest.Config{
+		Workflow: t.command.Dir, Input: t.input, Dir: t.dir, Begin: view.begin, Progress: view.row,
+		Points: t.points, Parallel: t.command.Parallel, Child: t.child,
+	}
+	if len(t.used) > 0 {
+		config.Receivers = t.receivers
+		if err := writeFile(t.planFile(), t.standIns.plan); err != nil {
+			return err
+		}
+	}
+	report, err := crashtest.Run(ctx, config)
+	if err != nil {
+		return t.failed(err)
+	}
+	err = view.end(report)
+	if err != nil && !is[exitStatus](err) {
+		return err
+	}
+	return errors.Join(t.tellUntested(report), err)
+}
+
+func (t *crashTest) planFile() string { return filepath.Join(t.dir, "plan.json") }
+
+func writeFile(path string, v any) error {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, text, 0o600)
+}
+
+// detourFile is where a row's directory says how its tools are led.
+func detourFile(dir string) string { return filepath.Join(dir, "detour.json") }
+
+// child is this program again, as one process of a run.
+func (t *crashTest) child(dir string, r crashtest.Receivers) (*exec.Cmd, error) {
+	args := []string{"crash-child"}
+	if t.tools != "" {
+		args = append(args, "--tools", t.tools)
+	}
+	if r != nil {
+		args = append(args, "--detour", detourFile(dir))
+	}
+	return again(args...)
+}
+
+// again is this program with other arguments.
+func again(args ...string) (*exec.Cmd, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("this program cannot be started again: %w", err)
+	}
+	cmd := exec.Command(self, args...)
+	return cmd, nil
+}
