@@ -76,10 +76,14 @@ type readFault struct {
 
 // FailRead makes the next read of a key that begins with prefix fail with err,
 // once: a Get, a step of a Scan, or the look at a required key, which breaks
-// the store.
+// the store. A nil err lets all reads succeed again that were to fail.
 func (d *Disk) FailRead(prefix []byte, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if err == nil {
+		d.reads = nil
+		return
+	}
 	d.reads = append(d.reads, readFault{bytes.Clone(prefix), err})
 }
 

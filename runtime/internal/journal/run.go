@@ -185,11 +185,12 @@ func (r *Run) StartClock() {
 }
 
 // bookTime records active time and work in arrears while nothing else is
-// recorded.
+// recorded. What ended the attempt, or the run, stays the last record, however
+// long it takes to become durable: it says since when the run rests.
 func (r *Run) bookTime() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if !r.since.IsZero() {
+	if !r.since.IsZero() && r.state.Phase == PhaseOpen {
 		_, _ = r.append(nil, nil) // a broken store is seen by whoever waits next
 	}
 }

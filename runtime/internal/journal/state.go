@@ -446,6 +446,9 @@ func (s *State) position() int {
 }
 
 func (s *State) recoveriesHere() int {
+	if s.Ended() {
+		return 0 // there is no position
+	}
 	if s.recoveredAt == [3]int{s.Current, s.Steps[s.Current].Attempts, s.position()} {
 		return s.Used.InARow
 	}
