@@ -85,6 +85,9 @@ func (s *badgerStore) begin(floor uint64) (*life, error) {
 	if err := cutTornRecord(dir); err != nil {
 		return nil, err
 	}
+	if err := checkKeys(dir); err != nil {
+		return nil, err
+	}
 	if err := checkTables(dir, badgerOptions(dir, s.opts)); err != nil {
 		return nil, err
 	}

@@ -266,6 +266,26 @@ func TestTornRecordOfTheManifestIsNoDamage(t *testing.T) {
 	refused(t, dir, name, "one byte zero")
 }
 
+// Badger's file of keys has none, since nothing is encrypted. All the same it is
+// not opened with a damaged one, and then the file is named.
+//
+// Seen red with Badger's own words, which name no file.
+func TestStoreWithADamagedFileOfKeysDoesNotOpen(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	longRun(t, dir, []byte("run/1/"))
+	name := filepath.Join(dir, "KEYREGISTRY")
+	data, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data[len(data)-1] ^= 1
+	if err := os.WriteFile(name, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	refused(t, dir, name, "a byte of the file of keys flipped")
+}
+
 // flipByte flips a byte of a file in place, as a mapping of it sees too.
 func flipByte(t *testing.T, f *os.File, at int64) {
 	t.Helper()

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
 	"testing"
 )
 
@@ -136,7 +137,8 @@ func (img image) names(ending string) (names []string) {
 	return names
 }
 
-// restore puts a directory back, each file in its place.
+// restore puts a directory back. Its anchor is made to say that it is the file
+// that it is, since holding a store makes another one.
 func (img image) restore(t *testing.T, dir string) {
 	t.Helper()
 	for name := range imageOf(t, dir) {
@@ -149,4 +151,22 @@ func (img image) restore(t *testing.T, dir string) {
 	for name, data := range img {
 		overwrite(t, filepath.Join(dir, name), data)
 	}
+	if len(img["STORE"]) > 0 {
+		itself(t, filepath.Join(dir, "STORE"))
+	}
+}
+
+// itself makes an anchor say which file it is: inode, time of birth (0 is not
+// known), checksum.
+func itself(t *testing.T, name string) {
+	t.Helper()
+	info, err := os.Stat(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data := readFile(t, name)
+	binary.BigEndian.PutUint64(data[12:], info.Sys().(*syscall.Stat_t).Ino)
+	clear(data[20:28])
+	binary.BigEndian.PutUint32(data[28:], crc32.Checksum(data[:28], castagnoli))
+	overwrite(t, name, data)
 }

@@ -16,7 +16,7 @@ import (
 //	go test ./runtime/proof/kills -args -kills 200 -flips 500 -copies 50 -rounds 200
 var (
 	kills  = flag.Int("kills", 8, "how often a process at work is killed")
-	flips  = flag.Int("flips", 16, "how many single bytes of a store are flipped")
+	flips  = flag.Int("flips", 10, "how many single bytes of a store are flipped")
 	copies = flag.Int("copies", 3, "how often a directory is copied while it is written")
 	rounds = flag.Int("rounds", 20, "how often two engines meet in one run")
 	seed   = flag.Uint64("seed", 0, "what random choices begin with; 0 for a new one")

@@ -44,6 +44,8 @@ func (l *line) act() act { return act{l.Step, l.Tool} }
 // kill of the engine's. What happens is in their ledger, synced, before it is
 // answered, and is nowhere else.
 type receivers struct {
+	busy sync.WaitGroup // requests that may still have an effect
+
 	mu    sync.Mutex // guards what follows
 	lines []line
 	file  *os.File
@@ -97,6 +99,8 @@ func faultOf(tool string) string {
 }
 
 func (r *receivers) act(rw http.ResponseWriter, q *http.Request) {
+	r.busy.Add(1)
+	defer r.busy.Done()
 	tool, key := q.PathValue("tool"), q.Header.Get("Idempotency-Key")
 	l := line{Kind: lineRequest, Tool: tool, Key: key}
 	body, err := io.ReadAll(q.Body)
@@ -211,10 +215,14 @@ func (r *receivers) add(l line, sync bool) int {
 	return l.N
 }
 
-// control is how the test turns faults off, counts lives, and takes the world
-// back to where it was.
+// control is how the test turns faults off, counts lives, waits for what is under
+// way, and takes the world back to where it was.
 func (r *receivers) control(rw http.ResponseWriter, q *http.Request) {
 	n, err := strconv.Atoi(q.PathValue("n"))
+	if q.PathValue("what") == "idle" {
+		r.busy.Wait()
+		return
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch what := q.PathValue("what"); {

@@ -127,17 +127,21 @@ func (p *process) kill() {
 	p.w.take(p.said)
 }
 
-// end waits until the process has nothing left to do.
-func (p *process) end() []told {
-	p.w.t.Helper()
+// wait waits until the process has nothing left to do.
+func (p *process) wait() error {
 	timer := time.AfterFunc(2*time.Minute, func() { _ = p.cmd.Process.Signal(syscall.SIGQUIT) })
 	defer timer.Stop()
 	<-p.read
-	if err := p.cmd.Wait(); err != nil {
+	return p.cmd.Wait()
+}
+
+// end waits and takes down what the process had said.
+func (p *process) end() {
+	p.w.t.Helper()
+	if err := p.wait(); err != nil {
 		p.w.t.Errorf("the process ended with %v", err)
 	}
 	p.w.take(p.said)
-	return p.said
 }
 
 // take takes down what a life said, and compares it with what earlier ones said.
@@ -179,14 +183,25 @@ func (w *world) drain() map[string]*pawl.Checkpoint {
 	w.t.Helper()
 	w.outside.set("quiet", 1)
 	name := w.path("documents.jsonl")
-	known := w.path("known")
-	if err := os.WriteFile(known, []byte(strings.Join(sorted(w.begun), "\n")), 0o600); err != nil {
+	w.spawn(func(l *life) { l.Want, l.Urge, l.Documents, l.Known = 0, true, name, w.known() }).end()
+	return readDocuments(w.t, name)
+}
+
+// known is a file with the runs whose start was told.
+func (w *world) known() string {
+	w.t.Helper()
+	name := w.path("known")
+	if err := os.WriteFile(name, []byte(strings.Join(sorted(w.begun), "\n")), 0o600); err != nil {
 		w.t.Fatal(err)
 	}
-	w.spawn(func(l *life) { l.Want, l.Urge, l.Documents, l.Known = 0, true, name, known }).end()
+	return name
+}
+
+func readDocuments(t *testing.T, name string) map[string]*pawl.Checkpoint {
+	t.Helper()
 	f, err := os.Open(name)
 	if err != nil {
-		w.t.Fatal(err)
+		t.Fatal(err)
 	}
 	defer f.Close()
 	all := map[string]*pawl.Checkpoint{}
@@ -197,7 +212,7 @@ func (w *world) drain() map[string]*pawl.Checkpoint {
 			return all
 		}
 		if err != nil {
-			w.t.Fatal(err)
+			t.Fatal(err)
 		}
 		all[c.ExternalID] = c
 	}
