@@ -48,11 +48,13 @@ func effectsOf(plan string) (acts []act) {
 }
 
 // folderOf is the workflow of a plan.
-func folderOf(plan string) fstest.MapFS {
+func folderOf(plan string) fstest.MapFS { return folder(plan, plans[plan]) }
+
+func folder(name string, plan [][]string) fstest.MapFS {
 	var s strings.Builder
-	fmt.Fprintf(&s, "pawl = 1\n[workflow]\nname = %q\nversion = \"1\"\ninput = { type = \"object\" }\n[budget]\nrecoveries = 1000000\n", plan)
+	fmt.Fprintf(&s, "pawl = 1\n[workflow]\nname = %q\nversion = \"1\"\ninput = { type = \"object\" }\n[budget]\nrecoveries = 1000000\n", name)
 	files := fstest.MapFS{}
-	for i, tools := range plans[plan] {
+	for i, tools := range plan {
 		name := stepName(i)
 		fmt.Fprintf(&s, "[[step]]\nname = %q\nmodule = %q\nwith = { run = \"input.run\", step = \"'%s'\" }\n", name, name+".wasm", name)
 		fmt.Fprintf(&s, "tools = [%s]\n", quoted(tools))
@@ -62,6 +64,9 @@ func folderOf(plan string) fstest.MapFS {
 	files["workflow.toml"] = &fstest.MapFile{Data: []byte(s.String())}
 	return files
 }
+
+// payingFolder is a workflow of two steps that call the same tool.
+func payingFolder() fstest.MapFS { return folder("twice", [][]string{{pay}, {pay}}) }
 
 func quoted(names []string) string {
 	names = slices.Compact(slices.Sorted(slices.Values(names)))

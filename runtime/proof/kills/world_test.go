@@ -60,6 +60,7 @@ type process struct {
 	opened chan struct{} // closed when its store is open, or never will be
 	read   chan struct{} // closed when it has said its last
 	said   []told        // after read
+	begin  told          // what it said first; after opened
 }
 
 // spawn begins a life. edit may change what it does.
@@ -103,6 +104,7 @@ func (p *process) listen(out io.Reader) {
 			break
 		}
 		if len(p.said) == 0 {
+			p.begin = t
 			close(p.opened)
 		}
 		p.said = append(p.said, t)
