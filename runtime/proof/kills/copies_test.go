@@ -122,6 +122,7 @@ func TestMovedAndCopied(t *testing.T) {
 	<-p.opened
 	w.killWorking(p)
 	w.outside.set("idle", 0)
+	w.outside.set("quiet", 1)
 	aside, before := w.path("copy"), len(w.outside.lines(0))
 	copyPlainly(t, w.store(), aside)
 	if _, said := w.lookAt(aside); !strings.HasPrefix(said[0].Text, string(kv.Held)+" It is a copy") {
