@@ -20,6 +20,9 @@ type crashtestCommand struct {
 	Dir      string   `arg:"" optional:"" complete:"dir" default:"." help:"Folder of the workflow."`
 	Input    string   `help:"The input of every run as JSON; - reads standard input. Without it the input is null." placeholder:"FILE" complete:"file"`
 	Fakes    string   `help:"File that says what the tools' stand-ins answer. Default: fakes.toml beside the workflow, if there is one." placeholder:"FILE" complete:"file"`
+	Real     bool     `help:"Reach the real tools, as tools.toml has them, through a process that watches and holds their calls. Every row really writes."`
+	Yes      bool     `help:"With --real: yes, write to receivers that are not on this machine."`
+	JUnit    string   `name:"junit" help:"Write the rows as JUnit XML too." placeholder:"FILE" complete:"file"`
 	Points   []string `help:"Make only the rows of these points: H0 to H6, and E for before and after the last write of each step." placeholder:"POINT"`
 	Parallel int      `help:"How many rows are under way at once." default:"2" placeholder:"N"`
 	Keep     bool     `help:"Keep the stores and ledgers of all runs, and say where they are."`
@@ -28,7 +31,8 @@ type crashtestCommand struct {
 // Help says more of it.
 func (*crashtestCommand) Help() string {
 	return "Nothing outside is reached: a process of this program stands in for every tool, keeps what tools.toml declares of it, and writes a ledger. " +
-		"What it answers stands in fakes.toml; without that, an answer is {} with what the tool's units need."
+		"What it answers stands in fakes.toml; without that, an answer is {} with what the tool's units need. With --real the receivers themselves are " +
+		"tried. They must take the same input once for every row; what they did nobody here can see, but one that answers the same key in two ways is found."
 }
 
 // Run is the command.
@@ -100,6 +104,7 @@ type crashTest struct {
 	names    map[string]string // by which the steps call a used tool
 	answers  *answersFile
 	standIns *standIns
+	witness  *witness // of real receivers; nil for stand-ins
 }
 
 // read reads the files.
@@ -132,6 +137,10 @@ func (t *crashTest) read() error {
 		return err
 	}
 	t.standIns = makeStandIns(t.declared, t.used, t.answers)
+	if c.Real {
+		t.witness = &witness{plan: &t.standIns.plan, declared: t.declared, answers: map[answered][]string{}}
+		return t.permitted()
+	}
 	return nil
 }
 
@@ -142,7 +151,10 @@ func (t *crashTest) run(ctx context.Context) error {
 		Workflow: t.command.Dir, Input: t.input, Dir: t.dir, Begin: view.begin, Progress: view.row,
 		Points: t.points, Parallel: t.command.Parallel, Child: t.child,
 	}
-	if len(t.used) > 0 {
+	switch {
+	case t.witness != nil:
+		t.watch(config, view)
+	case len(t.used) > 0:
 		config.Receivers = t.receivers
 		if err := writeFile(t.planFile(), t.standIns.plan); err != nil {
 			return err
@@ -152,11 +164,31 @@ func (t *crashTest) run(ctx context.Context) error {
 	if err != nil {
 		return t.failed(err)
 	}
-	err = view.end(report)
-	if err != nil && !is[exitStatus](err) {
+	return t.tell(view, report)
+}
+
+// tell tells what became of the rows. A row that is not as it must be, or a tool
+// whose class is a lie, makes the exit status.
+func (t *crashTest) tell(view *matrixView, report *crashtest.Report) error {
+	lies := t.witness.lies()
+	if t.command.JUnit != "" {
+		if err := writeJUnit(t.command.JUnit, report, lies); err != nil {
+			return &problem{
+				Code: "no_junit", Message: fmt.Sprintf("the JUnit file was not written: %v", err),
+				Hint: "name a file that can be written with --junit FILE", Status: statusUsage,
+			}
+		}
+	}
+	if err := view.print(report, lies); err != nil {
 		return err
 	}
-	return errors.Join(t.tellUntested(report), err)
+	if err := t.tellUntested(report); err != nil {
+		return err
+	}
+	if report.Summary().Mismatches > 0 || len(lies) > 0 {
+		return exitStatus(statusFailed)
+	}
+	return nil
 }
 
 func (t *crashTest) planFile() string { return filepath.Join(t.dir, "plan.json") }

@@ -33,6 +33,9 @@ func (t *crashTest) untested(report *crashtest.Report) (sentences []string) {
 	if report.LeftOut != "" {
 		say("Left out: %s.", report.LeftOut)
 	}
+	if t.witness != nil {
+		return append(sentences, t.witness.untested())
+	}
 	if len(t.used) > 0 {
 		say("Not tested: whether the real receivers keep what %s declares of them. The stand-ins do.", t.tools)
 	}

@@ -60,8 +60,9 @@ type matrixRow struct {
 	Mismatches   []string       `json:"mismatches"`
 }
 
-// print writes what became of all rows; the summary comes last.
-func (p *matrixView) print(report *crashtest.Report) error {
+// print writes what became of all rows, and which tools are not what they are
+// declared to be; the summary comes last.
+func (p *matrixView) print(report *crashtest.Report, lies []lie) error {
 	if p.g.JSON {
 		for _, r := range report.Rows {
 			row := matrixRow{
@@ -72,17 +73,22 @@ func (p *matrixView) print(report *crashtest.Report) error {
 				return err
 			}
 		}
+		for _, l := range lies {
+			if err := p.g.printJSON(map[string]lie{"lie": l}); err != nil {
+				return err
+			}
+		}
 		return p.g.printJSON(report.Summary())
 	}
 	if err := p.writeTable(p.g.stdout, report); err != nil {
 		return err
 	}
-	return writeMatrixSummary(p.g.stdout, p.g.paint(p.g.stdout), report)
+	return writeMatrixSummary(p.g.stdout, p.g.paint(p.g.stdout), report, lies)
 }
 
 // end prints the report. A row that is not as it must be makes the exit status.
 func (p *matrixView) end(report *crashtest.Report) error {
-	if err := p.print(report); err != nil {
+	if err := p.print(report, nil); err != nil {
 		return err
 	}
 	if report.Summary().Mismatches > 0 {
@@ -149,15 +155,18 @@ func either(yes bool, a, b string) string {
 	return b
 }
 
-func writeMatrixSummary(out io.Writer, paint painter, report *crashtest.Report) error {
+func writeMatrixSummary(out io.Writer, paint painter, report *crashtest.Report, lies []lie) error {
 	for _, r := range report.Rows {
 		for _, m := range r.Mismatches {
 			fmt.Fprintf(out, "%s  %s: %s\n", paint.in(red, "MISMATCH"), r.Name, m)
 		}
 	}
+	for _, l := range lies {
+		fmt.Fprintf(out, "%s  %s\n", paint.in(red, "LIE"), plain(l.sentence()))
+	}
 	s := report.Summary()
 	colour := green
-	if s.Mismatches > 0 {
+	if s.Mismatches > 0 || len(lies) > 0 {
 		colour = red
 	}
 	text := fmt.Sprintf("%d boundaries, %d duplicates, %d lost, %d mismatches", s.Boundaries, s.Duplicates, s.Lost, s.Mismatches)

@@ -33,6 +33,8 @@ func commands() map[string]func(ts *testscript.TestScript, neg bool, args []stri
 		"waitfor":  func(ts *testscript.TestScript, _ bool, args []string) { s.of(ts).waitFor(ts, args) },
 		"signal":   func(ts *testscript.TestScript, _ bool, args []string) { s.of(ts).signal(ts) },
 		"exited":   func(ts *testscript.TestScript, _ bool, args []string) { s.of(ts).exited(ts, args) },
+		"liar":     liar,
+		"wellxml":  wellXML,
 		"status":   statusIs,
 		"steady":   steady,
 		"edit":     edit,
@@ -74,7 +76,7 @@ func (o *outside) refund(ts *testscript.TestScript) {
 	for _, folder := range []string{"schema", "tickets"} {
 		ts.Check(os.CopyFS(filepath.Join(to, folder), os.DirFS(filepath.Join(from, folder))))
 	}
-	for _, name := range []string{"workflow.toml", "tools.toml", "refund.wasm"} {
+	for _, name := range []string{"workflow.toml", "tools.toml", "fakes.toml", "refund.wasm"} {
 		ts.Check(copyFile(filepath.Join(from, name), filepath.Join(to, name)))
 	}
 }

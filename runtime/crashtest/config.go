@@ -24,6 +24,9 @@ type Config struct {
 	// Receivers starts fresh receivers for one run. dir is a directory for that
 	// run alone. Defaults to none: then H2, H3 and the ledgers are left out.
 	Receivers func(ctx context.Context, dir string) (Receivers, error)
+	// Stale says that the receivers are not fresh for each run, so that two runs
+	// may be answered differently: then outputs are not compared.
+	Stale bool
 	// Child returns the command of a process that calls [Child] with tools that
 	// reach these receivers; it is started several times per row. Its standard
 	// input and output belong to this package. Defaults to this program again

@@ -84,7 +84,7 @@ func (g *gate) held(e pawl.Event) {
 // settled stands still at the first event after the call's receipt.
 func (g *gate) settled(e pawl.Event) {
 	switch {
-	case g.mine(e) && e.Kind == pawl.Answered:
+	case g.mine(e) && (e.Kind == pawl.Answered || g.at.Stored && e.Kind == pawl.BeforeIntent):
 		g.passed.Store(true)
 	case g.passed.Load() && (e.Kind == pawl.BeforeIntent || e.Kind == pawl.Returned):
 		g.stand(true)

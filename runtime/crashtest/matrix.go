@@ -46,7 +46,7 @@ func (m *maker) step(i int) error {
 			return fmt.Errorf("%s of step %s took %d tries; crash a run that needs one each", call.Tool, st.Name, call.Tries)
 		}
 		b := m.call(st.Name, call)
-		if b.contract.Effect != host.Read && call.Outcome == host.OutcomeApplied.String() {
+		if !b.Stored && b.contract.Effect != host.Read && call.Outcome == host.OutcomeApplied.String() {
 			write = &b
 		}
 	}
@@ -64,6 +64,8 @@ func (m *maker) step(i int) error {
 // call adds the points of one call.
 func (m *maker) call(step string, call *pawl.CallCheckpoint) boundary {
 	b := boundary{Step: step, Attempt: 1, Call: call.N, Tool: call.Tool, contract: m.clean.contracts[operatorID(call)]}
+	_, outside := m.clean.contracts[operatorID(call)]
+	b.Stored = !outside
 	b.Unawaited = b.contract.Effect == host.Read && !b.contract.Charged()
 	b.Silent = !m.saw(&b, pawl.Sent)
 	b.earlier, b.charged, b.Point = m.before[call.Tool], m.charged, H0
@@ -71,7 +73,11 @@ func (m *maker) call(step string, call *pawl.CallCheckpoint) boundary {
 	m.charged++
 	b.charged = m.charged
 	var points []Point
-	if m.saw(&b, pawl.IntentDurable) { // else it was refused before it could become one
+	if b.Stored {
+		if call.Outcome == host.OutcomeApplied.String() {
+			points = append(points, H5)
+		}
+	} else if m.saw(&b, pawl.IntentDurable) { // else it was refused before it could become one
 		m.before[call.Tool]++
 		if !b.Unawaited {
 			points = append(points, H1)

@@ -50,6 +50,9 @@ type boundary struct {
 	Unawaited bool `json:"unawaited,omitempty"`
 	// Silent says that the tool does not announce its sending.
 	Silent bool `json:"silent,omitempty"`
+	// Stored says that the call is one of the store itself: what it does is
+	// durable together with its receipt, or not at all, and nothing leaves.
+	Stored bool `json:"stored,omitempty"`
 
 	contract host.Contract // of the call's tool
 	earlier  int           // calls of the same tool in the run before this one

@@ -141,7 +141,7 @@ func (t *tester) cleanRun(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	t.clean = &outcome{check: m.Check, seen: m.Seen, contracts: m.Contracts}
+	t.clean = &outcome{check: m.Check, seen: m.Seen, contracts: m.Contracts, stale: t.config.Stale}
 	if t.clean.after, err = t.reader.read(m.Checkpoint); err != nil {
 		return err
 	}

@@ -21,8 +21,30 @@ type request struct {
 	asks   bool
 	key    string
 	uri    string // without the prefix
-	body   []byte
+	sent   []byte // the body as it came
+	body   []byte // JSON without spaces
 	fields map[string]any
+}
+
+// Asked is what a request is about.
+type Asked struct {
+	Tool string // its id
+	// Question says that it is one about a key.
+	Question bool
+	Key      string // of a request; empty if it has none
+	// URI is the path and query behind the tool's address here.
+	URI  string
+	Body []byte
+}
+
+// Read makes out what a request to the address of a tool is about, for those
+// who pass it on instead of answering it.
+func Read(p *Plan, r *http.Request) (*Asked, error) {
+	q, err := read(p, r)
+	if err != nil {
+		return nil, err
+	}
+	return &Asked{q.id, q.asks, q.key, q.uri, q.sent}, nil
 }
 
 // read makes out what a request is about.
@@ -43,9 +65,10 @@ func read(p *Plan, r *http.Request) (*request, error) {
 		q.uri += "?" + r.URL.RawQuery
 	}
 	var err error
-	if q.body, err = io.ReadAll(io.LimitReader(r.Body, maxBody)); err != nil {
+	if q.sent, err = io.ReadAll(io.LimitReader(r.Body, maxBody)); err != nil {
 		return nil, err
 	}
+	q.body = q.sent
 	q.fields = q.bodyFields()
 	q.addressFields()
 	q.key = q.findKey()
