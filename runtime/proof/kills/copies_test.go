@@ -115,6 +115,8 @@ func TestCopiedWhileItIsWritten(t *testing.T) {
 
 // The original goes on after it was moved. A copy of it, made when nobody had it
 // open, is held: it would be right about the past, and the original is at work.
+//
+// Seen red with an anchor that takes any file for itself.
 func TestMovedAndCopied(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -191,6 +191,9 @@ func (f *frozen) position(kind string) (name string, at int) {
 // One byte of a store is flipped, anywhere in it. It is refused in words that name
 // the file, or held because it lacks commits, and nothing is sent in either case;
 // or it makes no difference.
+//
+// Seen red without the comparison with the anchor, and without the check of the
+// tables.
 func TestOneByteFlipped(t *testing.T) {
 	t.Parallel()
 	f := freeze(t)

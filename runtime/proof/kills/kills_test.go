@@ -38,6 +38,9 @@ func (m *moments) kill(p *process) (atWork bool) {
 // the same directory. The receivers' ledger has each key once at most, and of
 // each run that completes exactly what its plan says; nothing that was told is
 // lost; only what nobody may repeat waits for a person.
+//
+// Seen red with the intent's barrier removed, with charges that are not booked, and
+// without the occurrence in the key.
 func TestKilledAtAnyMoment(t *testing.T) {
 	t.Parallel()
 	w, m := newWorld(t), new(moments)

@@ -19,7 +19,6 @@ var (
 	flips  = flag.Int("flips", 10, "how many single bytes of a store are flipped")
 	copies = flag.Int("copies", 3, "how often a directory is copied while it is written")
 	rounds = flag.Int("rounds", 20, "how often two engines meet in one run")
-	seed   = flag.Uint64("seed", 0, "what random choices begin with; 0 for a new one")
 )
 
 // A process of this test's binary is what these say, if one is set.

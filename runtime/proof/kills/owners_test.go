@@ -117,8 +117,7 @@ func (c *counter) tool() host.Tool {
 // it, and the owner wakes. Its receipt does not land: the run stays as it was
 // completed, with one key for each call.
 //
-// Seen red without leases and without the requirement on the head (the receipt
-// of the owner that was late landed).
+// Seen red without the requirement on the head.
 func TestOwnerThatStallsOverAPowerCut(t *testing.T) {
 	t.Parallel()
 	to := &counter{sent: map[string]int{}, stalled: map[string]bool{}, arrived: make(chan chan struct{}, 1)}

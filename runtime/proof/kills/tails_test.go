@@ -179,7 +179,8 @@ func killFlushing(p *process, before image) {
 // any part of what was not synced. Everything that was acknowledged is there in
 // the next life, the store is not held for it, and nothing is applied twice.
 //
-// Seen red with synced commits among what is lost and an anchor that does not tell.
+// Seen red with synced commits among what is lost and an anchor that does not
+// tell, and without a torn record of the manifest being cut off.
 func TestPowerFailsUnderRuns(t *testing.T) {
 	t.Parallel()
 	w, m, cut := newWorld(t), new(moments), new(tails)
