@@ -17,6 +17,9 @@ const (
 	sharedFrom  = 100
 )
 
+// codeRefused is that of a script's "not applied".
+const codeRefused = "http_429"
+
 // books are those of all receivers. They have power of their own, and are the
 // judge.
 type books struct {
@@ -178,7 +181,7 @@ func (b *books) answer(ctx context.Context, p *process, k kind, c *host.Call) (h
 	case script.Rejected:
 		return host.Answer{Outcome: host.OutcomeRejected, Settles: true, Code: "http_422"}, what
 	case c.Attempt < script.Until:
-		return host.Answer{Outcome: host.OutcomeNotApplied, Code: "http_429", RetryAfter: seconds(script.After)}, what
+		return host.Answer{Outcome: host.OutcomeNotApplied, Code: codeRefused, RetryAfter: seconds(script.After)}, what
 	}
 	return k.well(n), what
 }

@@ -52,6 +52,13 @@ func (w *world) judge(p *process, r *run, c *pawl.Checkpoint) {
 	}
 	w.totals.count("end " + end)
 	w.judgeBudgets(r, c)
+	w.mu.Lock()
+	other := w.other[r.id]
+	w.mu.Unlock()
+	if other {
+		w.totals.count("end not compared with the model")
+		return
+	}
 	if w.stuck(p, r, c, end) {
 		w.judgeEffects(r, c, false)
 		return
@@ -137,6 +144,9 @@ func (w *world) judgeKeys() {
 	}
 	for _, r := range w.runs {
 		if r.last == nil || r.last.State != pawl.StateCompleted {
+			continue
+		}
+		if w.other[r.id] {
 			continue
 		}
 		for key := range maps.Keys(r.expect.keys) {

@@ -65,6 +65,26 @@ func TestPowerCuts(t *testing.T) {
 	if n := all.crashes.Load(); n < int64(*crashes) && !failed {
 		t.Errorf("%d crashes were tried, want %d", n, *crashes)
 	}
+	if *crashes >= 2000 && !failed {
+		all.complete(t)
+	}
+}
+
+// complete makes sure that a campaign has met everything that it is for.
+func (t *totals) complete(tb testing.TB) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, what := range []string{
+		"crash by cut", "crash by kill", "life stop", "death at asked", "death at written", "death at synced", "death at arrival", "death at effect",
+		"answer lost", "answer landed", "answer hang", "answer stuck", "answer late", "key known", "verify found", "verify absent", "verify silent",
+		"fault fail commit", "fault fail read", "fault full", "fault unopenable", "stalled", "fenced",
+		"event claimed", "event recovered", "event retrying", "event waiting", "event parked orphan", "event parked unknown",
+		"end completed", "end failed", "end orphan", "end unknown", "state waiting key", "state waiting settle", "state waiting retry_after",
+	} {
+		if t.counts[what] == 0 {
+			tb.Errorf("the campaign never met: %s", what)
+		}
+	}
 }
 
 // Plans that found something once are carried out again.

@@ -85,6 +85,9 @@ func (p *process) observe(e pawl.Event) {
 	}
 	w.note(p, string(e.Kind), e.Run, e.Step, e.Tool, e.Code, e.Message)
 	w.totals.count("event " + string(e.Kind) + w.detail(e))
+	if e.Kind == pawl.Answered && e.Outcome == host.OutcomeNotApplied && e.Code != codeRefused {
+		w.detour(e.Run)
+	}
 	p.moment(string(e.Kind))
 }
 

@@ -41,6 +41,7 @@ type world struct {
 	passed time.Duration
 	wrong  []string
 	diary  *strings.Builder // nil if nobody wants it
+	other  map[string]bool  // runs that were told what the model does not expect
 	last   End
 }
 
@@ -75,7 +76,7 @@ func (p *Plan) carryOut(t *testing.T, totals *totals, diary *strings.Builder) er
 }
 
 func newWorld(p *Plan, totals *totals, diary *strings.Builder) *world {
-	w := &world{plan: p, totals: totals, start: time.Now(), diary: diary}
+	w := &world{plan: p, totals: totals, start: time.Now(), diary: diary, other: map[string]bool{}}
 	w.disk = kvtest.NewDisk(&kvtest.DiskOptions{Seed: p.Seed, Shared: p.Shared})
 	w.books = newBooks(w)
 	expected := make([]*outcome, len(p.Flows))
@@ -302,7 +303,16 @@ func (w *world) waitsForKey(p *process, c *pawl.Checkpoint) bool {
 		return false
 	}
 	holder, err := h.Checkpoint()
-	return err == nil && (holder.State == pawl.StateNeedsDecision || w.waitsForKey(p, holder))
+	return err == nil && holder.State != pawl.StateCompleted
+}
+
+// detour takes note that a step was told "not applied" by bad luck: none of its
+// call's tries was sent in time, or reached the receiver. It may go on in a way
+// that the model does not know.
+func (w *world) detour(run string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.other[run] = true
 }
 
 // takeOver has another process take the runs of one that stands still.
