@@ -2,6 +2,4 @@
 
 package runtime_test
 
-const defaultPowerRuns = 200
-
 const underRace = false
