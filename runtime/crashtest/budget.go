@@ -21,19 +21,25 @@ type toll struct {
 //	       once that is asked                0  park park 0   0   0   0
 //	       once that cannot be asked         0  park park park park 0 0
 //
+// A kill behind a try that came to nothing (retry) costs a recovery: the next
+// sending is the one that would have come anyway. One while the run waits (wait,
+// park) costs nothing, one with a further attempt begun (begin) a recovery.
 // The point before a write costs what H1 costs, the point after it what H4
 // does. A call is charged with each sending: at H1 the sending that did not
 // happen stays charged, since nobody can tell it from H2.
 func tollOf(b *boundary) toll {
 	t := toll{recoveries: 1}
-	if b.Point == H6 && b.Next == "" {
-		t.recoveries = 0 // the run is over
+	if b.Point == H6 && b.Next == "" || b.parked() {
+		t.recoveries = 0 // the run is over, or nothing of it was under way
 	}
 	var applied bool
 	switch b.Point {
+	case Retry:
+		t.parks = b.contract.Effect != host.Read && !repeats(b.contract)
+		return t
 	case H1, H2, BeforeWrite:
 	case H3, H4, AfterWrite:
-		applied = true
+		applied = !b.loose
 	default:
 		return t
 	}

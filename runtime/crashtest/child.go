@@ -183,7 +183,7 @@ func (c *child) observer(gone <-chan struct{}, store kv.Store) pawl.Observer {
 func (c *child) record(e pawl.Event) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.events = append(c.events, seen{Kind: e.Kind, Step: e.Step, Attempt: e.Attempt, Call: e.Call, Tool: e.Tool})
+	c.events = append(c.events, seen{Kind: e.Kind, Step: e.Step, Attempt: e.Attempt, Call: e.Call, Tool: e.Tool, Use: e.Use, Try: e.Try, Applied: e.Kind == pawl.Answered && e.Outcome == host.OutcomeApplied})
 }
 
 // tellAll puts in what the matrix is made from.

@@ -28,7 +28,7 @@ func (g *gate) observe(e pawl.Event) {
 		g.held(e)
 	case H5:
 		g.settled(e)
-	case H6:
+	case H6, Park, Begin:
 		g.stepped(e)
 	default:
 		g.called(e)
@@ -48,6 +48,11 @@ func (g *gate) called(e pawl.Event) {
 	switch {
 	case g.at.Point == H0 && e.Kind == pawl.BeforeIntent:
 		g.stand(true)
+	case g.at.Point == Wait && e.Kind == pawl.Waiting:
+		g.stand(false)
+	case e.Try != g.at.Try:
+	case g.at.Point == Retry && e.Kind == pawl.Retrying:
+		g.stand(g.at.Unawaited)
 	case g.at.Point == H1 && e.Kind == pawl.IntentDurable,
 		g.at.Point == BeforeWrite && g.at.Silent && e.Kind == pawl.IntentDurable,
 		g.at.Point == BeforeWrite && e.Kind == pawl.Sent:
@@ -66,19 +71,27 @@ func (g *gate) held(e pawl.Event) {
 			g.forever()
 		}
 	case !g.mine(e):
-	case e.Kind == pawl.BeforeIntent:
+	case g.before(e):
 		g.say(sayArmed)
 		select {
 		case <-g.child.told:
 		case <-g.gone:
 			g.forever()
 		}
-	case e.Kind == pawl.Sent:
+	case e.Kind == pawl.Sent && e.Try == g.at.Try:
 		if g.at.Unawaited {
 			g.flush()
 		}
 		g.passed.Store(true)
 	}
+}
+
+// before reports whether the try that is to be held comes next.
+func (g *gate) before(e pawl.Event) bool {
+	if g.at.Try > 1 {
+		return e.Kind == pawl.Retrying && e.Try == g.at.Try-1
+	}
+	return e.Kind == pawl.BeforeIntent
 }
 
 // settled stands still at the first event after the call's receipt.
@@ -91,9 +104,16 @@ func (g *gate) settled(e pawl.Event) {
 	}
 }
 
-// stepped stands still between the checkpoint of a step and what comes next.
+// stepped stands still between the checkpoint of a step or of an attempt and
+// what comes next.
 func (g *gate) stepped(e pawl.Event) {
-	if e.Kind == pawl.Begun && g.at.Next != "" && e.Step == g.at.Next || e.Kind == pawl.Completed && g.at.Next == "" {
+	own := e.Step == g.at.Step && e.Attempt == g.at.Attempt
+	switch {
+	case g.at.Point == Park && own && e.Kind == pawl.AttemptFailed,
+		g.at.Point == Begin && own && e.Kind == pawl.Begun:
+		g.stand(false) // durable by itself
+	case g.at.Point != H6:
+	case e.Kind == pawl.Begun && g.at.Next != "" && e.Step == g.at.Next, e.Kind == pawl.Completed && g.at.Next == "":
 		g.stand(true)
 	}
 }

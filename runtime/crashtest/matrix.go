@@ -1,7 +1,9 @@
 package crashtest
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/pawl-dev/pawl/host"
 	pawl "github.com/pawl-dev/pawl/runtime"
@@ -9,17 +11,15 @@ import (
 
 // matrix makes the boundaries of a run that has ended in peace: first those
 // before and after the last write of each step, then all points in the order of
-// the run. held says that the receivers can hold calls. A run that was not
-// without a hitch by itself is an error: nothing could be compared with it.
+// the run. held says that the receivers can hold calls.
 func matrix(clean *outcome, held bool) (writes, points []*boundary, err error) {
-	m := &maker{clean: clean, held: held, happened: map[seen]bool{}, before: map[string]int{}}
-	for _, e := range clean.seen {
-		m.happened[e] = true
+	m := &maker{clean: clean, held: held, calls: map[place]*made{}, ends: map[place]int{}, sent: map[string]int{}}
+	m.read()
+	for i, e := range clean.seen {
+		m.event(i, e)
 	}
-	for i := range clean.after.Steps {
-		if err := m.step(i); err != nil {
-			return nil, nil, fmt.Errorf("crashtest: the clean run: %w", err)
-		}
+	if len(m.points) == 0 {
+		return nil, nil, errors.New("crashtest: the clean run told of nothing that it did")
 	}
 	return m.writes, m.points, nil
 }
@@ -28,74 +28,170 @@ func matrix(clean *outcome, held bool) (writes, points []*boundary, err error) {
 type maker struct {
 	clean          *outcome
 	held           bool
-	happened       map[seen]bool
-	before         map[string]int // calls sent so far, by tool
+	calls          map[place]*made
+	ends           map[place]int  // where the completed attempts' guests returned last
+	sent           map[string]int // requests so far, by tool
 	charged        int64          // calls so far
+	write          *boundary      // the last write of the step so far
 	writes, points []*boundary
 }
 
-func (m *maker) step(i int) error {
-	st := &m.clean.after.Steps[i]
-	if st.Attempts != 1 {
-		return fmt.Errorf("step %s took %d attempts; crash a run that needs one each", st.Name, st.Attempts)
-	}
-	var write *boundary
-	for n := range st.Calls {
-		call := &st.Calls[n]
-		if call.Tries > 1 {
-			return fmt.Errorf("%s of step %s took %d tries; crash a run that needs one each", call.Tool, st.Name, call.Tries)
-		}
-		b := m.call(st.Name, call)
-		if !b.Stored && b.contract.Effect != host.Read && call.Outcome == host.OutcomeApplied.String() {
-			write = &b
-		}
-	}
-	if write != nil {
-		m.around(*write)
-	}
-	last := boundary{Point: H6, Step: st.Name, Attempt: 1, Call: -1, charged: m.charged}
-	if i+1 < len(m.clean.after.Steps) {
-		last.Next = m.clean.after.Steps[i+1].Name
-	}
-	m.add(last)
-	return nil
+// place is where a call was made.
+type place struct {
+	step          string
+	attempt, call int
 }
 
-// call adds the points of one call.
-func (m *maker) call(step string, call *pawl.CallCheckpoint) boundary {
-	b := boundary{Step: step, Attempt: 1, Call: call.N, Tool: call.Tool, contract: m.clean.contracts[operatorID(call)]}
-	_, outside := m.clean.contracts[operatorID(call)]
-	b.Stored = !outside
-	b.Unawaited = b.contract.Effect == host.Read && !b.contract.Charged()
-	b.Silent = !m.saw(&b, pawl.Sent)
-	b.earlier, b.charged, b.Point = m.before[call.Tool], m.charged, H0
-	m.add(b)
-	m.charged++
-	b.charged = m.charged
-	var points []Point
-	if b.Stored {
-		if call.Outcome == host.OutcomeApplied.String() {
-			points = append(points, H5)
+// made is what a clean run did about a call in one attempt.
+type made struct {
+	tries   int  // records of a sending
+	silent  bool // nobody announced a sending
+	refused bool
+	applied bool         // or answered, for a read
+	waits   map[int]bool // behind which tries it left its memory to wait
+}
+
+// read learns what became of the calls.
+func (m *maker) read() {
+	for i, e := range m.clean.seen {
+		if e.Call < 0 {
+			if e.Kind == pawl.Returned { // the end itself is told of later, when it is durable
+				m.ends[place{e.Step, e.Attempt, -1}] = i
+			}
+			continue
 		}
-	} else if m.saw(&b, pawl.IntentDurable) { // else it was refused before it could become one
-		m.before[call.Tool]++
-		if !b.Unawaited {
-			points = append(points, H1)
+		at := place{e.Step, e.Attempt, e.Call}
+		c := m.calls[at]
+		if c == nil {
+			c = &made{silent: true, waits: map[int]bool{}}
+			m.calls[at] = c
 		}
-		if m.held && !b.Silent {
-			points = append(points, H2, H3)
+		switch e.Kind {
+		case pawl.IntentDurable:
+			c.tries = max(c.tries, e.Try, 1) // those of the store count none
+		case pawl.Sent:
+			c.silent = false
+		case pawl.Refused:
+			c.refused = true
+		case pawl.Answered:
+			c.applied = e.Applied
+		case pawl.Waiting:
+			c.waits[c.tries] = true
 		}
-		points = append(points, H4, H5)
 	}
-	for _, p := range points {
-		b.Point = p
+}
+
+// event adds the points that an event of the run stands for.
+func (m *maker) event(i int, e seen) {
+	here := boundary{Step: e.Step, Attempt: e.Attempt, Call: -1, charged: m.charged}
+	switch e.Kind {
+	case pawl.BeforeIntent:
+		m.call(e)
+	case pawl.Begun:
+		if e.Attempt > 1 && m.first(i, e) {
+			here.Point = Begin
+			m.add(here)
+		}
+	case pawl.AttemptFailed:
+		m.write = nil
+		here.Point = Park
+		m.add(here)
+	case pawl.Returned:
+		if m.ends[place{e.Step, e.Attempt, -1}] != i || m.failed(e) {
+			return
+		}
+		if m.write != nil {
+			m.around(*m.write)
+			m.write = nil
+		}
+		here.Point, here.Next = H6, m.next(e.Step)
+		m.add(here)
+	}
+}
+
+// first reports whether an attempt is entered for the first time: it is again
+// behind a wait.
+func (m *maker) first(i int, e seen) bool {
+	for _, before := range m.clean.seen[:i] {
+		if before.Kind == pawl.Begun && before.Step == e.Step && before.Attempt == e.Attempt {
+			return false
+		}
+	}
+	return true
+}
+
+// failed reports whether the attempt has failed.
+func (m *maker) failed(e seen) bool {
+	return slices.ContainsFunc(m.clean.seen, func(f seen) bool {
+		return f.Kind == pawl.AttemptFailed && f.Step == e.Step && f.Attempt == e.Attempt
+	})
+}
+
+func (m *maker) next(step string) string {
+	steps := m.clean.after.Steps
+	for i := range steps {
+		if steps[i].Name == step && i+1 < len(steps) {
+			return steps[i+1].Name
+		}
+	}
+	return ""
+}
+
+// call adds the points of one call in one attempt, try by try.
+func (m *maker) call(e seen) {
+	c := m.calls[place{e.Step, e.Attempt, e.Call}]
+	contract, known := m.clean.contracts[e.id()]
+	b := boundary{
+		Step: e.Step, Attempt: e.Attempt, Call: e.Call, Tool: e.Tool, Silent: c.silent, contract: contract,
+		Stored: !known, earlier: m.sent[e.Tool], charged: m.charged, Point: H0,
+	}
+	b.Unawaited = known && contract.Effect == host.Read && !contract.Charged()
+	m.add(b)
+	if c.refused || c.tries == 0 {
+		m.charged++ // it never became an intent
+		return
+	}
+	for try := 1; try <= c.tries; try++ {
+		m.charged++
+		b.Try, b.earlier, b.charged = try, m.sent[e.Tool], m.charged
+		if known {
+			m.sent[e.Tool]++
+		}
+		m.try(b, c)
+	}
+	if known && contract.Effect != host.Read && c.applied {
+		m.write = &b
+	}
+}
+
+// try adds the points of one try. Only what was applied can be held on both
+// sides of its effect.
+func (m *maker) try(b boundary, c *made) {
+	last := b.Try == c.tries
+	applied := last && c.applied
+	var points []Point
+	if !b.Unawaited && !b.Stored {
+		points = append(points, H1)
+	}
+	if m.held && !b.Silent && applied {
+		points = append(points, H2, H3)
+	}
+	switch {
+	case b.Stored:
+		points = append(points, H5)
+	case last:
+		points = append(points, H4, H5)
+	default:
+		points = append(points, Retry)
+	}
+	for _, b.Point = range points {
+		b.loose = !applied && (b.Point == H4 || b.Point == Retry)
 		m.add(b)
 	}
-	return b
-}
-
-func (m *maker) saw(b *boundary, kind pawl.EventKind) bool {
-	return m.happened[seen{Kind: kind, Step: b.Step, Attempt: b.Attempt, Call: b.Call, Tool: b.Tool}]
+	if c.waits[b.Try] {
+		b.Point, b.loose = Wait, false
+		m.add(b)
+	}
 }
 
 func (m *maker) add(b boundary) {

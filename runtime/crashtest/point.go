@@ -27,6 +27,15 @@ const (
 	// H6 is with a durable checkpoint, which holds the next step's begun
 	// attempt, and that step not entered.
 	H6 Point = "H6"
+	// Retry is with the answer to a try in memory that another try follows.
+	Retry Point = "retry"
+	// Wait is with a call that has left its memory to wait, durably: its receiver
+	// asked for time.
+	Wait Point = "wait"
+	// Park is with an attempt that has failed, durably, and the next one due later.
+	Park Point = "park"
+	// Begin is with a further attempt durably begun and its guest not entered.
+	Begin Point = "begin"
 	// BeforeWrite is right before the last write of a step leaves: like H1, but
 	// inside the tool.
 	BeforeWrite Point = "E-"
@@ -53,18 +62,31 @@ type boundary struct {
 	// Stored says that the call is one of the store itself: what it does is
 	// durable together with its receipt, or not at all, and nothing leaves.
 	Stored bool `json:"stored,omitempty"`
+	// Try counts the sendings of the call, from 1; 0 where there is none yet.
+	Try int `json:"try,omitempty"`
 
 	contract host.Contract // of the call's tool
 	earlier  int           // calls of the same tool in the run before this one
 	charged  int64         // calls of the run that are charged here
+	// loose says that the answer which is lost here was not that of an effect. A
+	// receiver that is asked again may be further on, and the run need not fail
+	// where the clean one did: it may spend less and go another way.
+	loose bool
 }
 
 // name says where a boundary is, as people read it.
 func (b *boundary) name() string {
-	if b.Call < 0 {
-		return fmt.Sprintf("%s %s", b.Point, b.Step)
+	name := fmt.Sprintf("%s %s", b.Point, b.Step)
+	if b.Call >= 0 {
+		name = fmt.Sprintf("%s/%d %s", name, b.Call, b.Tool)
 	}
-	return fmt.Sprintf("%s %s/%d %s", b.Point, b.Step, b.Call, b.Tool)
+	if b.Attempt > 1 || b.Point == Park {
+		name += fmt.Sprintf(" attempt %d", b.Attempt)
+	}
+	if b.Try > 1 || b.Point == Retry {
+		name += fmt.Sprintf(" try %d", b.Try)
+	}
+	return name
 }
 
 // inside is the step that a run resumes from when it was killed here.
@@ -74,6 +96,9 @@ func (b *boundary) inside() string {
 	}
 	return b.Step
 }
+
+// parked reports whether nothing of the run is under way at the point.
+func (b *boundary) parked() bool { return b.Point == Park || b.Point == Wait }
 
 // requests is how many requests of the tool the receivers have seen when the
 // process dies here.
@@ -89,8 +114,12 @@ func (b *boundary) requests() int {
 // point before it in the run.
 func (b *boundary) wrote(before *boundary) bool {
 	switch b.Point {
-	case H5, H6:
+	case H5, H6, Park, Begin, Wait:
 		return true
+	case H1:
+		return true
+	case Retry:
+		return false
 	}
 	return b.Point != H0 && before.Point == H0
 }

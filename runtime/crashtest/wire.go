@@ -58,4 +58,15 @@ type seen struct {
 	Attempt int            `json:"attempt,omitempty"`
 	Call    int            `json:"call"`
 	Tool    string         `json:"tool,omitempty"`
+	Use     string         `json:"use,omitempty"`
+	Try     int            `json:"try,omitempty"`
+	Applied bool           `json:"applied,omitempty"` // of Answered
+}
+
+// id is the operator's id of the tool that the call reached.
+func (s seen) id() string {
+	if s.Use != "" {
+		return s.Use
+	}
+	return s.Tool
 }
