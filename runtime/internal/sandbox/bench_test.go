@@ -7,6 +7,7 @@ import (
 
 	"github.com/pawl-dev/pawl/host/abi"
 	"github.com/pawl-dev/pawl/runtime/internal/sandbox"
+	"github.com/pawl-dev/pawl/runtime/internal/wasmtest"
 	"github.com/tetratelabs/wazero"
 )
 
@@ -19,10 +20,10 @@ func BenchmarkHostCall(b *testing.B) {
 	reply := &sandbox.Reply{Head: abi.ResultHead{Type: abi.TypeJSON}, Body: []byte("null")}
 	entry := newBench("s", `null`).Entry
 	entry.Call = func(context.Context, *sandbox.Request) (*sandbox.Reply, error) { return reply, nil }
-	round := goodCall + hostTake(1000, 1000)
+	round := wasmtest.GoodCall + wasmtest.HostTake(1000, 1000)
 	// The local counts down from b.N.
-	loop := constant(uint32(b.N)) + "\x21\x01" + opLoop + round + "\x20\x01" + constant(1) + "\x6b\x22\x01" + "\x0d\x00" + opEnd
-	m := load(b, open(b, nil), guestProgram(loop+done).bytes())
+	loop := wasmtest.Const(uint32(b.N)) + "\x21\x01" + wasmtest.OpLoop + round + "\x20\x01" + wasmtest.Const(1) + "\x6b\x22\x01" + "\x0d\x00" + wasmtest.OpEnd
+	m := load(b, open(b, nil), wasmtest.Guest(loop+wasmtest.Done).Bytes())
 	empty := emptyCall(b)
 	b.ResetTimer()
 	if _, err := m.Enter(b.Context(), &entry); err != nil {
@@ -38,8 +39,8 @@ func emptyCall(b *testing.B) float64 {
 	b.Helper()
 	r := wazero.NewRuntimeWithConfig(b.Context(), wazero.NewRuntimeConfig())
 	defer r.Close(b.Context())
-	p := program{functions: []function{{export: "nothing", shape: shapeNone}}}
-	m, err := r.Instantiate(b.Context(), p.bytes())
+	p := wasmtest.Program{Functions: []wasmtest.Function{{Export: "nothing", Shape: wasmtest.ShapeNone}}}
+	m, err := r.Instantiate(b.Context(), p.Bytes())
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -66,7 +67,7 @@ func BenchmarkEnter(b *testing.B) {
 		}
 	}
 	entry := newBench("plain", `null`).Entry
-	small, big := load(b, open(b, nil), guestProgram(done).bytes()), goGuest(b)
+	small, big := load(b, open(b, nil), wasmtest.Guest(wasmtest.Done).Bytes()), goGuest(b)
 	const rounds = 1000
 	begun := time.Now()
 	enter(small, &entry, rounds)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/pawl-dev/pawl/host/abi"
 	"github.com/pawl-dev/pawl/runtime/internal/sandbox"
+	"github.com/pawl-dev/pawl/runtime/internal/wasmtest"
 )
 
 // commandFile builds the program of testdata/command once.
@@ -120,19 +121,19 @@ func TestCommandEndsWithItsContext(t *testing.T) {
 func TestSmallestCommand(t *testing.T) {
 	t.Parallel()
 	const piece = "\x00\x01\x00\x00\x05\x00\x00\x00" // five bytes at 256
-	write := constant(1) + constant(0) + constant(1) + constant(32) + callTo(0) + opDrop
-	p := program{
-		imports:   []function{{module: "wasi_snapshot_preview1", export: "fd_write", shape: shapePoll}},
-		functions: []function{{export: "_start", shape: shapeNone, code: write}},
-		memory:    "\x01\x00\x01",
-		data:      place(map[int]string{0: piece, 256: " 42\n\n"}),
+	write := wasmtest.Const(1) + wasmtest.Const(0) + wasmtest.Const(1) + wasmtest.Const(32) + wasmtest.CallTo(0) + wasmtest.OpDrop
+	p := wasmtest.Program{
+		Imports:   []wasmtest.Function{{Module: "wasi_snapshot_preview1", Export: "fd_write", Shape: wasmtest.ShapePoll}},
+		Functions: []wasmtest.Function{{Export: "_start", Shape: wasmtest.ShapeNone, Code: write}},
+		Memory:    "\x01\x00\x01",
+		Data:      wasmtest.Place(map[int]string{0: piece, 256: " 42\n\n"}),
 	}
-	exit, err := load(t, open(t, nil), p.bytes()).Enter(t.Context(), &newBench("s", `null`).Entry)
+	exit, err := load(t, open(t, nil), p.Bytes()).Enter(t.Context(), &newBench("s", `null`).Entry)
 	if err != nil || string(exit.Output) != "42" {
 		t.Errorf("%+v, %v", exit, err)
 	}
-	p.functions = append(p.functions, function{export: abi.ExportStep, shape: shapeStep, code: constant(0)})
-	if load(t, open(t, nil), p.bytes()).Command() {
+	p.Functions = append(p.Functions, wasmtest.Function{Export: abi.ExportStep, Shape: wasmtest.ShapeStep, Code: wasmtest.Const(0)})
+	if load(t, open(t, nil), p.Bytes()).Command() {
 		t.Error("a step module that exports _start too is taken for a command")
 	}
 }

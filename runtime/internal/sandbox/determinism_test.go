@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/pawl-dev/pawl/runtime/internal/sandbox"
+	"github.com/pawl-dev/pawl/runtime/internal/wasmtest"
 )
 
 // entropy runs the step that does everything an ordinary program is unequal by.
@@ -173,18 +174,18 @@ func TestRandomBytesNeverChangeSilently(t *testing.T) {
 	t.Parallel()
 	frame := "\x10\x00\x00\x00" + `{"type":"bytes"}`
 	const frameAt = 600
-	draw := constant(uint32(frameAt+len(frame))) + constant(16) + callTo(fnFirst) + opDrop +
-		hostCall(toolAt, uint32(len(toolText)), frameAt, uint32(len(frame)+16))
-	p := guestProgram(draw + draw + done)
-	p.imports = append(p.imports, function{module: "wasi_snapshot_preview1", export: "random_get", shape: shapeTake})
-	p.data += frame
+	draw := wasmtest.Const(uint32(frameAt+len(frame))) + wasmtest.Const(16) + wasmtest.CallTo(wasmtest.FnFirst) + wasmtest.OpDrop +
+		wasmtest.HostCall(wasmtest.ToolAt, uint32(len(wasmtest.ToolText)), frameAt, uint32(len(frame)+16))
+	p := wasmtest.Guest(draw + draw + wasmtest.Done)
+	p.Imports = append(p.Imports, wasmtest.Function{Module: "wasi_snapshot_preview1", Export: "random_get", Shape: wasmtest.ShapeTake})
+	p.Data += frame
 	b := newBench("s", `null`)
 	var got []string
 	b.Call = func(_ context.Context, r *sandbox.Request) (*sandbox.Reply, error) {
 		got = append(got, hex.EncodeToString(r.Body))
 		return &sandbox.Reply{}, nil
 	}
-	if _, err := load(t, open(t, nil), p.bytes()).Enter(t.Context(), &b.Entry); err != nil {
+	if _, err := load(t, open(t, nil), p.Bytes()).Enter(t.Context(), &b.Entry); err != nil {
 		t.Fatal(err)
 	}
 	want := []string{"3769c2bdd6e76fc13bb839f7ac676bb6", "57ab1f91e074152638e4c720e0f52d9f"}

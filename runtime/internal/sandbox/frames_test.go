@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/pawl-dev/pawl/runtime/internal/sandbox"
+	"github.com/pawl-dev/pawl/runtime/internal/wasmtest"
 )
 
 // names is a name section: the names of functions from the index of the first
@@ -13,9 +14,9 @@ import (
 func names(first int, of ...string) string {
 	var entries []string
 	for i, name := range of {
-		entries = append(entries, uleb(first+i)+text(name))
+		entries = append(entries, wasmtest.Uleb(first+i)+wasmtest.Text(name))
 	}
-	return section(0, text("name")+section(1, vector(entries...)))
+	return wasmtest.Section(0, wasmtest.Text("name")+wasmtest.Section(1, wasmtest.Vector(entries...)))
 }
 
 // Failures are recorded, so that their text is the same in the compiler and in
@@ -28,31 +29,31 @@ func TestTrapNamesItsFunctions(t *testing.T) {
 	interpreter.Interpret()
 	long := strings.Repeat("long", 1000)
 	build := func(inner, outer string, called ...string) []byte {
-		p := guestProgram(callTo(fnFirst+1) + constant(0))
-		p.functions = append(p.functions, function{shape: shapeNone, code: outer}, function{shape: shapeNone, code: inner})
+		p := wasmtest.Guest(wasmtest.CallTo(wasmtest.FnFirst+1) + wasmtest.Const(0))
+		p.Functions = append(p.Functions, wasmtest.Function{Shape: wasmtest.ShapeNone, Code: outer}, wasmtest.Function{Shape: wasmtest.ShapeNone, Code: inner})
 		if called == nil {
-			return p.bytes()
+			return p.Bytes()
 		}
-		return append(p.bytes(), names(fnFirst, called...)...)
+		return append(p.Bytes(), names(wasmtest.FnFirst, called...)...)
 	}
 	for name, row := range map[string]struct {
 		wasm []byte
 		want string
 	}{
 		"innermost first": {
-			build(opUnreachable, callTo(fnFirst+2), "main.step", "main.(*Order).Price", "divide"),
+			build(wasmtest.OpUnreachable, wasmtest.CallTo(wasmtest.FnFirst+2), "main.step", "main.(*Order).Price", "divide"),
 			"\nin divide, called by main.(*Order).Price, called by main.step",
 		},
 		"no name section": {
-			build(opUnreachable, callTo(fnFirst+2)),
+			build(wasmtest.OpUnreachable, wasmtest.CallTo(wasmtest.FnFirst+2)),
 			"\nin function 5, called by function 4, called by function 3",
 		},
 		"names that are no names": {
-			build(opUnreachable, callTo(fnFirst+2), "a\x1b[31m(b", "", long),
+			build(wasmtest.OpUnreachable, wasmtest.CallTo(wasmtest.FnFirst+2), "a\x1b[31m(b", "", long),
 			"called by a[31m(b",
 		},
 		"two that call each other for ever": {
-			build(callTo(fnFirst+1), callTo(fnFirst+2), "step", "ping", "pong"),
+			build(wasmtest.CallTo(wasmtest.FnFirst+1), wasmtest.CallTo(wasmtest.FnFirst+2), "step", "ping", "pong"),
 			"stack overflow",
 		},
 	} {

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 
 	"github.com/pawl-dev/pawl/runtime/internal/sandbox"
+	"github.com/pawl-dev/pawl/runtime/internal/wasmtest"
 )
 
 // executing counts the guests between two of their log lines, which they write
@@ -36,7 +37,7 @@ func TestNoMoreGuestsExecuteThanProcessors(t *testing.T) {
 			t.Fatal(err)
 		}
 		const guests = 64
-		m := load(t, s, guestProgram(goodLog+goodCall+goodLog+goodCall+done).bytes())
+		m := load(t, s, wasmtest.Guest(goodLog+wasmtest.GoodCall+goodLog+wasmtest.GoodCall+wasmtest.Done).Bytes())
 		var counted executing
 		var inCalls atomic.Int64
 		var all sync.WaitGroup
@@ -83,10 +84,10 @@ func TestWaitingForAPlaceEndsWithTheContext(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.SetGuests(1)
-		m := load(t, s, guestProgram(goodLog+goodCall+done).bytes())
-		p := guestProgram(done)
-		p.functions = append(p.functions, function{export: "pawl_describe", shape: shapeStep, code: done})
-		describing := load(t, s, p.bytes())
+		m := load(t, s, wasmtest.Guest(goodLog+wasmtest.GoodCall+wasmtest.Done).Bytes())
+		p := wasmtest.Guest(wasmtest.Done)
+		p.Functions = append(p.Functions, wasmtest.Function{Export: "pawl_describe", Shape: wasmtest.ShapeStep, Code: wasmtest.Done})
+		describing := load(t, s, p.Bytes())
 		leave := make(chan struct{})
 		var all sync.WaitGroup
 		all.Go(func() { // it has the only place
@@ -139,8 +140,8 @@ func TestComingBackFromACallWaitsForAPlace(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.SetGuests(1)
-		caller := load(t, s, guestProgram(goodCall+goodLog+done).bytes())
-		logger := load(t, s, guestProgram(goodLog+done).bytes())
+		caller := load(t, s, wasmtest.Guest(wasmtest.GoodCall+goodLog+wasmtest.Done).Bytes())
+		logger := load(t, s, wasmtest.Guest(goodLog+wasmtest.Done).Bytes())
 		answer, leave := make(chan struct{}), make(chan struct{})
 		var all sync.WaitGroup
 		ctx, cancel := context.WithCancelCause(t.Context())

@@ -3,15 +3,17 @@ package sandbox_test
 import (
 	"math/rand/v2"
 	"strings"
+
+	"github.com/pawl-dev/pawl/runtime/internal/wasmtest"
 )
 
 // generator makes small valid modules that do a bit of everything and end: loops
 // have a bound, and functions call only those behind them.
 type generator struct {
 	*rand.Rand
-	shapes []shape // the module's types
-	types  []int   // of the functions
-	bulk   int     // operations so far
+	shapes []wasmtest.Shape // the module's types
+	types  []int            // of the functions
+	bulk   int              // operations so far
 
 	// Of the function that is made:
 	function int
@@ -28,7 +30,7 @@ func newGenerator(seed uint64) *generator {
 
 const valueTypes = "\x7f\x7e\x7c" // i32, i64, f64: NaN cannot be told apart here
 
-func (g *generator) shape(most int) shape {
+func (g *generator) shape(most int) wasmtest.Shape {
 	types := func() string {
 		b := make([]byte, g.IntN(most+1))
 		for i := range b {
@@ -36,14 +38,14 @@ func (g *generator) shape(most int) shape {
 		}
 		return string(b)
 	}
-	return shape{types(), types()}
+	return wasmtest.Shape{Params: types(), Results: types()}
 }
 
 // module returns a module that exports "f" (i64, i32) -> (i64, i32), a memory
 // and a global "g".
 func (g *generator) module() []byte {
-	entry := shape{"\x7e\x7f", "\x7e\x7f"}
-	g.shapes = []shape{entry, {"", ""}, {"\x7f", "\x7f"}, {"", "\x7e\x7f"}, {"\x7f\x7e", "\x7e\x7f"}}
+	entry := wasmtest.Shape{Params: "\x7e\x7f", Results: "\x7e\x7f"}
+	g.shapes = []wasmtest.Shape{entry, {}, {Params: "\x7f", Results: "\x7f"}, {Results: "\x7e\x7f"}, {Params: "\x7f\x7e", Results: "\x7e\x7f"}}
 	g.types = []int{0}
 	for range 1 + g.IntN(4) {
 		g.shapes = append(g.shapes, g.shape(3))
@@ -51,19 +53,19 @@ func (g *generator) module() []byte {
 	}
 	var signatures, types, codes, elements []string
 	for i, t := range g.types {
-		types = append(types, uleb(t))
-		codes = append(codes, text(g.body(i)))
-		elements = append(elements, uleb(i))
+		types = append(types, wasmtest.Uleb(t))
+		codes = append(codes, wasmtest.Text(g.body(i)))
+		elements = append(elements, wasmtest.Uleb(i))
 	}
 	for _, s := range g.shapes {
-		signatures = append(signatures, "\x60"+text(s.params)+text(s.results))
+		signatures = append(signatures, "\x60"+wasmtest.Text(s.Params)+wasmtest.Text(s.Results))
 	}
-	return []byte(header + section(1, vector(signatures...)) + section(3, vector(types...)) +
-		section(4, vector("\x70\x01\x08\x40")) + section(5, "\x01\x01\x01\x04") +
-		section(6, vector("\x7e\x01\x42\x05\x0b", "\x7f\x00\x41\x03\x0b")) +
-		section(7, vector(text("f")+"\x00\x00", text("memory")+"\x02\x00", text("g")+"\x03\x00")) +
-		section(9, vector("\x00\x41\x00\x0b"+vector(elements...), "\x05\x70"+vector("\xd2\x00\x0b", "\xd0\x70\x0b"))) +
-		section(12, "\x01") + section(10, vector(codes...)) + section(11, vector("\x01"+text("some bytes"))))
+	return []byte(wasmtest.Header + wasmtest.Section(1, wasmtest.Vector(signatures...)) + wasmtest.Section(3, wasmtest.Vector(types...)) +
+		wasmtest.Section(4, wasmtest.Vector("\x70\x01\x08\x40")) + wasmtest.Section(5, "\x01\x01\x01\x04") +
+		wasmtest.Section(6, wasmtest.Vector("\x7e\x01\x42\x05\x0b", "\x7f\x00\x41\x03\x0b")) +
+		wasmtest.Section(7, wasmtest.Vector(wasmtest.Text("f")+"\x00\x00", wasmtest.Text("memory")+"\x02\x00", wasmtest.Text("g")+"\x03\x00")) +
+		wasmtest.Section(9, wasmtest.Vector("\x00\x41\x00\x0b"+wasmtest.Vector(elements...), "\x05\x70"+wasmtest.Vector("\xd2\x00\x0b", "\xd0\x70\x0b"))) +
+		wasmtest.Section(12, "\x01") + wasmtest.Section(10, wasmtest.Vector(codes...)) + wasmtest.Section(11, wasmtest.Vector("\x01"+wasmtest.Text("some bytes"))))
 }
 
 // body makes a function: statements, then its results.
@@ -72,10 +74,10 @@ func (g *generator) body(function int) string {
 	g.function, g.depth, g.loops, g.budget = function, 0, 0, 30
 	g.code.Reset()
 	// Locals: the parameters, one i32 that bounds each depth of loops, others.
-	g.locals = s.params + "\x7f\x7f\x7f" + "\x7f\x7e\x7c"
+	g.locals = s.Params + "\x7f\x7f\x7f" + "\x7f\x7e\x7c"
 	g.statements()
-	for i := range len(s.results) {
-		g.value(s.results[i], 3)
+	for i := range len(s.Results) {
+		g.value(s.Results[i], 3)
 	}
 	return "\x04\x03\x7f\x01\x7f\x01\x7e\x01\x7c" + g.code.String() + "\x0b"
 }
@@ -88,7 +90,7 @@ func (g *generator) emit(parts ...string) {
 
 // bounds is the local that bounds the loops of a depth.
 func (g *generator) bounds(depth int) int {
-	return len(g.shapes[g.types[g.function]].params) + depth
+	return len(g.shapes[g.types[g.function]].Params) + depth
 }
 
 // local returns a local of the type that no loop needs.
@@ -99,7 +101,7 @@ func (g *generator) local(typ byte) string {
 			fit = append(fit, i)
 		}
 	}
-	return uleb(fit[g.IntN(len(fit))])
+	return wasmtest.Uleb(fit[g.IntN(len(fit))])
 }
 
 func (g *generator) statements() {
@@ -132,7 +134,7 @@ func (g *generator) setGlobal() {
 func (g *generator) store() {
 	g.address()
 	g.value('\x7e', 2)
-	g.emit("\x37\x00", uleb(g.IntN(64)))
+	g.emit("\x37\x00", wasmtest.Uleb(g.IntN(64)))
 }
 
 // idle does nothing, sometimes for more than a unit of work.
@@ -164,15 +166,15 @@ func (g *generator) loop() {
 	if g.loops == 3 {
 		return
 	}
-	bound := uleb(g.bounds(g.loops))
-	g.emit(constant(uint32(1+g.IntN(4))), "\x21", bound)
+	bound := wasmtest.Uleb(g.bounds(g.loops))
+	g.emit(wasmtest.Const(uint32(1+g.IntN(4))), "\x21", bound)
 	g.loops++
 	if g.IntN(3) > 0 {
 		g.emit("\x03\x40")
 		g.depth++
 		g.statements()
 		g.depth--
-		g.emit("\x20", bound, constant(1), "\x6b\x22", bound, "\x0d\x00\x0b")
+		g.emit("\x20", bound, wasmtest.Const(1), "\x6b\x22", bound, "\x0d\x00\x0b")
 	} else {
 		// Type 4: (i32, i64) -> (i64, i32), its values carried from round to round.
 		g.value('\x7f', 1)
@@ -183,7 +185,7 @@ func (g *generator) loop() {
 		g.depth--
 		g.value('\x7f', 1)
 		g.value('\x7e', 1)
-		g.emit("\x20", bound, constant(1), "\x6b\x22", bound, "\x0d\x00")
+		g.emit("\x20", bound, wasmtest.Const(1), "\x6b\x22", bound, "\x0d\x00")
 		g.emit("\x21", g.local('\x7e'), "\x21", g.local('\x7f'))
 		g.value('\x7e', 1)
 		g.value('\x7f', 1)
@@ -200,15 +202,15 @@ func (g *generator) call() {
 	}
 	callee := g.function + 1 + g.IntN(behind)
 	s := g.shapes[g.types[callee]]
-	for i := range len(s.params) {
-		g.value(s.params[i], 2)
+	for i := range len(s.Params) {
+		g.value(s.Params[i], 2)
 	}
 	if g.IntN(2) == 0 {
-		g.emit(callTo(callee))
+		g.emit(wasmtest.CallTo(callee))
 	} else {
-		g.emit(constant(uint32(callee)), "\x11", uleb(g.types[callee]), "\x00")
+		g.emit(wasmtest.Const(uint32(callee)), "\x11", wasmtest.Uleb(g.types[callee]), "\x00")
 	}
-	g.emit(strings.Repeat(opDrop, len(s.results)))
+	g.emit(strings.Repeat(wasmtest.OpDrop, len(s.Results)))
 }
 
 // small gives an i32 that is seldom out of bounds.
@@ -217,7 +219,7 @@ func (g *generator) small(most int) {
 		g.value('\x7f', 2)
 		return
 	}
-	g.emit(constant(uint32(g.IntN(most))))
+	g.emit(wasmtest.Const(uint32(g.IntN(most))))
 }
 
 func (g *generator) address() { g.small(60_000) }
@@ -242,7 +244,7 @@ func (g *generator) bulkOperation() {
 		g.emit("\xfc\x08\x00\x00")
 	case 3:
 		g.small(3)
-		g.emit("\x40\x00", opDrop)
+		g.emit("\x40\x00", wasmtest.OpDrop)
 	case 4:
 		g.emit("\x3f\x00\x21", g.local('\x7f'))
 	}
@@ -253,17 +255,17 @@ func (g *generator) table() {
 	g.bulk++
 	switch g.IntN(5) {
 	case 0:
-		g.emit(constant(7), "\xd0\x70", constant(1), "\xfc\x11\x00")
+		g.emit(wasmtest.Const(7), "\xd0\x70", wasmtest.Const(1), "\xfc\x11\x00")
 	case 1:
-		g.emit(constant(6), constant(0), constant(2), "\xfc\x0c\x01\x00")
+		g.emit(wasmtest.Const(6), wasmtest.Const(0), wasmtest.Const(2), "\xfc\x0c\x01\x00")
 	case 2:
-		g.emit(constant(6), constant(7), constant(uint32(g.IntN(2))), "\xfc\x0e\x00\x00")
+		g.emit(wasmtest.Const(6), wasmtest.Const(7), wasmtest.Const(uint32(g.IntN(2))), "\xfc\x0e\x00\x00")
 	case 3:
 		g.emit("\xd2\x00")
 		g.small(40)
 		g.emit("\xfc\x0f\x00\x21", g.local('\x7f'))
 	case 4:
-		g.emit(constant(6), "\x25\x00\xd1\x21", g.local('\x7f'))
+		g.emit(wasmtest.Const(6), "\x25\x00\xd1\x21", g.local('\x7f'))
 	}
 }
 
@@ -278,16 +280,16 @@ func (g *generator) leave() {
 		g.emit("\x0c\x00")
 	case 1:
 		g.value('\x7f', 2)
-		g.emit("\x0d", uleb(g.IntN(g.depth)))
+		g.emit("\x0d", wasmtest.Uleb(g.IntN(g.depth)))
 	case 2:
 		g.value('\x7f', 2)
-		g.emit("\x0e\x02\x00", uleb(g.IntN(g.depth)), uleb(g.IntN(g.depth)))
+		g.emit("\x0e\x02\x00", wasmtest.Uleb(g.IntN(g.depth)), wasmtest.Uleb(g.IntN(g.depth)))
 	case 3:
 		s := g.shapes[g.types[g.function]]
-		for i := range len(s.results) {
-			g.value(s.results[i], 1)
+		for i := range len(s.Results) {
+			g.value(s.Results[i], 1)
 		}
-		g.emit("\x0f", opDrop) // of a value that never was
+		g.emit("\x0f", wasmtest.OpDrop) // of a value that never was
 	}
 }
 
@@ -300,9 +302,9 @@ func (g *generator) value(typ byte, depth int) {
 		}
 		switch typ {
 		case '\x7f':
-			g.emit(constant(g.Uint32() >> g.IntN(32)))
+			g.emit(wasmtest.Const(g.Uint32() >> g.IntN(32)))
 		case '\x7e':
-			g.emit("\x42", sleb(g.Int64()>>g.IntN(64)))
+			g.emit("\x42", wasmtest.Sleb(g.Int64()>>g.IntN(64)))
 		default:
 			g.emit("\x44", "\x00\x00\x00\x00\x00\x00", string([]byte{byte(g.IntN(256)), 0x40}))
 		}
@@ -327,7 +329,7 @@ func (g *generator) value(typ byte, depth int) {
 	case 2:
 		if typ != '\x7f' {
 			g.address()
-			g.emit(map[byte]string{'\x7e': "\x29", '\x7c': "\x29"}[typ], "\x00", uleb(g.IntN(64)))
+			g.emit(map[byte]string{'\x7e': "\x29", '\x7c': "\x29"}[typ], "\x00", wasmtest.Uleb(g.IntN(64)))
 			if typ == '\x7c' {
 				g.emit("\xb9") // a number from the memory, never NaN
 			}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/pawl-dev/pawl/host/abi"
 	"github.com/pawl-dev/pawl/runtime/internal/sandbox"
+	"github.com/pawl-dev/pawl/runtime/internal/wasmtest"
 )
 
 // trapCode enters the program and returns the code of its trap; "" if it left
@@ -44,15 +45,15 @@ func TestRangesAtEveryEdge(t *testing.T) {
 		code               func(pointer, length uint32) string
 		none, byte1, whole string
 	}{
-		{"take", hostTake, "", "", ""},
+		{"take", wasmtest.HostTake, "", "", ""},
 		{"put a log", putAs(abi.PutInfo), "", "", ""},
 		{"put an output", putAs(abi.PutOutput), sandbox.TrapBadOutput, sandbox.TrapBadOutput, sandbox.TrapBadOutput},
 		{"put a failure", putAs(abi.PutFailure), sandbox.TrapBadFailure, sandbox.TrapBadFailure, sandbox.TrapBadFailure},
 		{"tool name", func(pointer, length uint32) string {
-			return hostCall(pointer, length, frameAt, uint32(len(frameText)))
+			return wasmtest.HostCall(pointer, length, wasmtest.FrameAt, uint32(len(wasmtest.FrameText)))
 		}, sandbox.TrapBadToolName, sandbox.TrapBadToolName, sandbox.TrapBadToolName},
 		{"request", func(pointer, length uint32) string {
-			return hostCall(toolAt, uint32(len(toolText)), pointer, length)
+			return wasmtest.HostCall(wasmtest.ToolAt, uint32(len(wasmtest.ToolText)), pointer, length)
 		}, sandbox.TrapBadFrame, sandbox.TrapBadFrame, ""},
 	}
 	for _, use := range uses {
@@ -77,20 +78,20 @@ func TestRangesAtEveryEdge(t *testing.T) {
 			{"a length that turns around to the pointer", 1, 0xFFFFFFFF, bad},
 			{"the sign bit", 0x80000000, 1, bad},
 		}
-		for args, dirt := range map[string]string{"clean": "", "with garbage in the upper half": callSoil(fnFirst + 1)} {
+		for args, dirt := range map[string]string{"clean": "", "with garbage in the upper half": wasmtest.CallSoil(wasmtest.FnFirst + 1)} {
 			for _, row := range rows {
 				t.Run(fmt.Sprintf("%s/%s/%s", use.name, row.name, args), func(t *testing.T) {
 					t.Parallel()
-					after := done
+					after := wasmtest.Done
 					if use.name == "put an output" {
-						after = constant(0)
+						after = wasmtest.Const(0)
 					}
-					p := guestProgram(dirt + use.code(row.pointer, row.length) + after)
-					p.functions = append(p.functions, soil(fnFirst+1))
+					p := wasmtest.Guest(dirt + use.code(row.pointer, row.length) + after)
+					p.Functions = append(p.Functions, wasmtest.Soil(wasmtest.FnFirst+1))
 					if use.name == "request" && row.name == "all of the memory" {
-						p.data = frameText + p.data[len(frameText):]
+						p.Data = wasmtest.FrameText + p.Data[len(wasmtest.FrameText):]
 					}
-					if got := trapCode(t, s, p.bytes()); got != row.want {
+					if got := trapCode(t, s, p.Bytes()); got != row.want {
 						t.Errorf("ended with %q, want %q", got, row.want)
 					}
 				})
@@ -101,7 +102,7 @@ func TestRangesAtEveryEdge(t *testing.T) {
 
 func putAs(kind abi.PutKind) func(pointer, length uint32) string {
 	return func(pointer, length uint32) string {
-		return hostPut(kind, pointer, length)
+		return wasmtest.HostPut(kind, pointer, length)
 	}
 }
 
@@ -109,97 +110,101 @@ func TestMisdeeds(t *testing.T) {
 	t.Parallel()
 	s := open(t, nil)
 	frame := func(frame string) string {
-		return hostCall(toolAt, 4, 500, uint32(len(frame)))
+		return wasmtest.HostCall(wasmtest.ToolAt, 4, 500, uint32(len(frame)))
 	}
-	request := func(bytes string) program {
-		p := guestProgram(frame(bytes) + done)
-		p.data = p.data[:500] + bytes
+	request := func(bytes string) wasmtest.Program {
+		p := wasmtest.Guest(frame(bytes) + wasmtest.Done)
+		p.Data = p.Data[:500] + bytes
 		return p
 	}
-	failure := func(text string) program {
-		p := guestProgram(hostPut(abi.PutFailure, 500, uint32(len(text))) + constant(1))
-		p.data = p.data[:500] + text
+	failure := func(text string) wasmtest.Program {
+		p := wasmtest.Guest(wasmtest.HostPut(abi.PutFailure, 500, uint32(len(text))) + wasmtest.Const(1))
+		p.Data = p.Data[:500] + text
 		return p
 	}
-	large := func(code string) program {
-		p := guestProgram(code + done)
-		p.memory = "\x01\x00" + uleb(200)
+	large := func(code string) wasmtest.Program {
+		p := wasmtest.Guest(code + wasmtest.Done)
+		p.Memory = "\x01\x00" + wasmtest.Uleb(200)
 		return p
 	}
-	before := func(code string) program {
-		p := guestProgram(done)
-		p.functions = append(p.functions, function{export: "_initialize", shape: shapeNone, code: code})
+	before := func(code string) wasmtest.Program {
+		p := wasmtest.Guest(wasmtest.Done)
+		p.Functions = append(p.Functions, wasmtest.Function{Export: "_initialize", Shape: wasmtest.ShapeNone, Code: code})
 		return p
 	}
-	starting := func(code string) program {
-		p := guestProgram(done)
-		p.functions = append(p.functions, function{export: "go", shape: shapeNone, code: code})
-		p.start = "go"
+	starting := func(code string) wasmtest.Program {
+		p := wasmtest.Guest(wasmtest.Done)
+		p.Functions = append(p.Functions, wasmtest.Function{Export: "go", Shape: wasmtest.ShapeNone, Code: code})
+		p.Start = "go"
 		return p
 	}
-	wasi := func(name string, sig shape, code string) program {
-		p := guestProgram(code)
-		p.imports = append(p.imports, function{module: "wasi_snapshot_preview1", export: name, shape: sig})
+	wasi := func(name string, sig wasmtest.Shape, code string) wasmtest.Program {
+		p := wasmtest.Guest(code)
+		p.Imports = append(p.Imports, wasmtest.Function{Module: "wasi_snapshot_preview1", Export: name, Shape: sig})
 		return p
 	}
 	for name, row := range map[string]struct {
-		program program
+		program wasmtest.Program
 		want    string
 	}{
-		"a good call, output and end":           {guestProgram(goodCall + done), ""},
-		"a good failure and end":                {guestProgram(goodFailure + constant(1)), ""},
-		"a kind of put that does not exist":     {guestProgram(hostPut(6, 0, 0) + done), sandbox.TrapBadKind},
-		"a kind of put of all ones":             {guestProgram(hostPut(0xFFFFFFFF, 0, 0) + done), sandbox.TrapBadKind},
-		"two outputs":                           {guestProgram(goodOutput + done), sandbox.TrapSecondOutput},
-		"two failures":                          {guestProgram(goodFailure + goodFailure + constant(1)), sandbox.TrapSecondFailure},
-		"an output, then a failure":             {guestProgram(goodOutput + goodFailure + constant(1)), sandbox.TrapOutputAndFailure},
-		"a failure, then an output":             {guestProgram(goodFailure + done), sandbox.TrapOutputAndFailure},
-		"done without an output":                {guestProgram(constant(0)), sandbox.TrapNoOutput},
-		"failed without a failure":              {guestProgram(constant(1)), sandbox.TrapNoFailure},
-		"done after a failure":                  {guestProgram(goodFailure + constant(0)), sandbox.TrapNoOutput},
-		"failed after an output":                {guestProgram(goodOutput + constant(1)), sandbox.TrapNoFailure},
-		"a return of 2":                         {guestProgram(goodOutput + constant(2)), sandbox.TrapBadReturn},
-		"a tool name of 65 bytes":               {guestProgram(hostCall(nameAt, 65, frameAt, uint32(len(frameText))) + done), sandbox.TrapBadToolName},
-		"a tool name of 64 bytes":               {guestProgram(hostCall(nameAt, 64, frameAt, uint32(len(frameText))) + done), ""},
-		"a head longer than the frame":          {request("\xff\xff\xff\x7f{}"), sandbox.TrapBadFrame},
-		"a head length of all ones":             {request("\xff\xff\xff\xff"), sandbox.TrapBadFrame},
-		"a head that is not JSON":               {request("\x02\x00\x00\x00{]"), sandbox.TrapBadFrame},
-		"a body of an unknown type":             {request("\x0e\x00\x00\x00" + `{"type":"xml"}`), sandbox.TrapBadFrame},
-		"a head without a type":                 {request("\x02\x00\x00\x00{}"), sandbox.TrapBadFrame},
-		"a failure that is not JSON":            {failure("no"), sandbox.TrapBadFailure},
-		"a failure without a code":              {failure(`{"message":"m"}`), sandbox.TrapBadFailure},
-		"a failure's code with a space":         {failure(`{"code":"a b"}`), sandbox.TrapBadFailure},
-		"a failure's unknown retry":             {failure(`{"code":"a","retry":"later"}`), sandbox.TrapBadFailure},
-		"a failure's negative wait":             {failure(`{"code":"a","after_ms":-1}`), sandbox.TrapBadFailure},
-		"a failure that waits":                  {failure(`{"code":"a","retry":"fresh","after_ms":5}`), ""},
-		"a request over the limit":              {large(hostCall(toolAt, 4, 0, 9<<20)), sandbox.TrapTooLarge},
-		"a body over the limit":                 {large(hostCall(toolAt, 4, frameAt, 4+15+sandbox.MaxPayload+1)), sandbox.TrapTooLarge},
-		"a body at the limit":                   {large(hostCall(toolAt, 4, frameAt, 4+15+sandbox.MaxPayload)), ""},
-		"an output over the limit":              {large(hostPut(abi.PutOutput, 0, sandbox.MaxPayload+1)), sandbox.TrapTooLarge},
-		"a failure over the limit":              {large(hostPut(abi.PutFailure, 0, sandbox.MaxFailure+1)), sandbox.TrapTooLarge},
-		"a log over any limit":                  {large(hostPut(abi.PutInfo, 0, 12<<20)), ""},
-		"call in _initialize":                   {before(goodCall), sandbox.TrapCallInitialize},
-		"call in the start function":            {starting(goodCall), sandbox.TrapCallInitialize},
-		"an output in _initialize":              {before(goodOutput), sandbox.TrapPutInitialize},
-		"a failure in the start function":       {starting(goodFailure), sandbox.TrapPutInitialize},
-		"a log in _initialize":                  {before(hostPut(abi.PutInfo, 0, 4)), ""},
-		"a bad pointer in _initialize":          {before(hostTake(0xFFFFFFFF, 1)), sandbox.TrapBadPointer},
-		"unreachable in the start function":     {starting(opUnreachable), sandbox.TrapUnreachable},
-		"unreachable":                           {guestProgram(opUnreachable), sandbox.TrapUnreachable},
-		"a division by zero":                    {guestProgram(constant(1) + constant(0) + opDivide), sandbox.TrapDivideByZero},
-		"a load outside":                        {guestProgram(loadFrom(pageSize)), sandbox.TrapOutOfBounds},
-		"a recursion without end":               {guestProgram(constant(0) + callTo(fnFirst)), sandbox.TrapStackOverflow},
-		"data outside of the memory":            {func() program { p := guestProgram(done); p.data = strings.Repeat("x", pageSize+1); return p }(), sandbox.TrapOutOfBounds},
-		"WASI: leaving with a status":           {wasi("proc_exit", shapeExit, constant(3)+callTo(3)+opUnreachable), sandbox.TrapExit},
-		"WASI: leaving as a Go panic, unspoken": {wasi("proc_exit", shapeExit, constant(2)+callTo(3)+opUnreachable), sandbox.TrapExit},
-		"WASI: leaving as if the time was up":   {wasi("proc_exit", shapeExit, constant(0xFFFFFFFF)+callTo(3)+opUnreachable), sandbox.TrapExit},
+		"a good call, output and end":       {wasmtest.Guest(wasmtest.GoodCall + wasmtest.Done), ""},
+		"a good failure and end":            {wasmtest.Guest(wasmtest.GoodFailure + wasmtest.Const(1)), ""},
+		"a kind of put that does not exist": {wasmtest.Guest(wasmtest.HostPut(6, 0, 0) + wasmtest.Done), sandbox.TrapBadKind},
+		"a kind of put of all ones":         {wasmtest.Guest(wasmtest.HostPut(0xFFFFFFFF, 0, 0) + wasmtest.Done), sandbox.TrapBadKind},
+		"two outputs":                       {wasmtest.Guest(wasmtest.GoodOutput + wasmtest.Done), sandbox.TrapSecondOutput},
+		"two failures":                      {wasmtest.Guest(wasmtest.GoodFailure + wasmtest.GoodFailure + wasmtest.Const(1)), sandbox.TrapSecondFailure},
+		"an output, then a failure":         {wasmtest.Guest(wasmtest.GoodOutput + wasmtest.GoodFailure + wasmtest.Const(1)), sandbox.TrapOutputAndFailure},
+		"a failure, then an output":         {wasmtest.Guest(wasmtest.GoodFailure + wasmtest.Done), sandbox.TrapOutputAndFailure},
+		"done without an output":            {wasmtest.Guest(wasmtest.Const(0)), sandbox.TrapNoOutput},
+		"failed without a failure":          {wasmtest.Guest(wasmtest.Const(1)), sandbox.TrapNoFailure},
+		"done after a failure":              {wasmtest.Guest(wasmtest.GoodFailure + wasmtest.Const(0)), sandbox.TrapNoOutput},
+		"failed after an output":            {wasmtest.Guest(wasmtest.GoodOutput + wasmtest.Const(1)), sandbox.TrapNoFailure},
+		"a return of 2":                     {wasmtest.Guest(wasmtest.GoodOutput + wasmtest.Const(2)), sandbox.TrapBadReturn},
+		"a tool name of 65 bytes":           {wasmtest.Guest(wasmtest.HostCall(wasmtest.NameAt, 65, wasmtest.FrameAt, uint32(len(wasmtest.FrameText))) + wasmtest.Done), sandbox.TrapBadToolName},
+		"a tool name of 64 bytes":           {wasmtest.Guest(wasmtest.HostCall(wasmtest.NameAt, 64, wasmtest.FrameAt, uint32(len(wasmtest.FrameText))) + wasmtest.Done), ""},
+		"a head longer than the frame":      {request("\xff\xff\xff\x7f{}"), sandbox.TrapBadFrame},
+		"a head length of all ones":         {request("\xff\xff\xff\xff"), sandbox.TrapBadFrame},
+		"a head that is not JSON":           {request("\x02\x00\x00\x00{]"), sandbox.TrapBadFrame},
+		"a body of an unknown type":         {request("\x0e\x00\x00\x00" + `{"type":"xml"}`), sandbox.TrapBadFrame},
+		"a head without a type":             {request("\x02\x00\x00\x00{}"), sandbox.TrapBadFrame},
+		"a failure that is not JSON":        {failure("no"), sandbox.TrapBadFailure},
+		"a failure without a code":          {failure(`{"message":"m"}`), sandbox.TrapBadFailure},
+		"a failure's code with a space":     {failure(`{"code":"a b"}`), sandbox.TrapBadFailure},
+		"a failure's unknown retry":         {failure(`{"code":"a","retry":"later"}`), sandbox.TrapBadFailure},
+		"a failure's negative wait":         {failure(`{"code":"a","after_ms":-1}`), sandbox.TrapBadFailure},
+		"a failure that waits":              {failure(`{"code":"a","retry":"fresh","after_ms":5}`), ""},
+		"a request over the limit":          {large(wasmtest.HostCall(wasmtest.ToolAt, 4, 0, 9<<20)), sandbox.TrapTooLarge},
+		"a body over the limit":             {large(wasmtest.HostCall(wasmtest.ToolAt, 4, wasmtest.FrameAt, 4+15+sandbox.MaxPayload+1)), sandbox.TrapTooLarge},
+		"a body at the limit":               {large(wasmtest.HostCall(wasmtest.ToolAt, 4, wasmtest.FrameAt, 4+15+sandbox.MaxPayload)), ""},
+		"an output over the limit":          {large(wasmtest.HostPut(abi.PutOutput, 0, sandbox.MaxPayload+1)), sandbox.TrapTooLarge},
+		"a failure over the limit":          {large(wasmtest.HostPut(abi.PutFailure, 0, sandbox.MaxFailure+1)), sandbox.TrapTooLarge},
+		"a log over any limit":              {large(wasmtest.HostPut(abi.PutInfo, 0, 12<<20)), ""},
+		"call in _initialize":               {before(wasmtest.GoodCall), sandbox.TrapCallInitialize},
+		"call in the start function":        {starting(wasmtest.GoodCall), sandbox.TrapCallInitialize},
+		"an output in _initialize":          {before(wasmtest.GoodOutput), sandbox.TrapPutInitialize},
+		"a failure in the start function":   {starting(wasmtest.GoodFailure), sandbox.TrapPutInitialize},
+		"a log in _initialize":              {before(wasmtest.HostPut(abi.PutInfo, 0, 4)), ""},
+		"a bad pointer in _initialize":      {before(wasmtest.HostTake(0xFFFFFFFF, 1)), sandbox.TrapBadPointer},
+		"unreachable in the start function": {starting(wasmtest.OpUnreachable), sandbox.TrapUnreachable},
+		"unreachable":                       {wasmtest.Guest(wasmtest.OpUnreachable), sandbox.TrapUnreachable},
+		"a division by zero":                {wasmtest.Guest(wasmtest.Const(1) + wasmtest.Const(0) + wasmtest.OpDivide), sandbox.TrapDivideByZero},
+		"a load outside":                    {wasmtest.Guest(wasmtest.LoadFrom(pageSize)), sandbox.TrapOutOfBounds},
+		"a recursion without end":           {wasmtest.Guest(wasmtest.Const(0) + wasmtest.CallTo(wasmtest.FnFirst)), sandbox.TrapStackOverflow},
+		"data outside of the memory": {func() wasmtest.Program {
+			p := wasmtest.Guest(wasmtest.Done)
+			p.Data = strings.Repeat("x", pageSize+1)
+			return p
+		}(), sandbox.TrapOutOfBounds},
+		"WASI: leaving with a status":           {wasi("proc_exit", wasmtest.ShapeExit, wasmtest.Const(3)+wasmtest.CallTo(3)+wasmtest.OpUnreachable), sandbox.TrapExit},
+		"WASI: leaving as a Go panic, unspoken": {wasi("proc_exit", wasmtest.ShapeExit, wasmtest.Const(2)+wasmtest.CallTo(3)+wasmtest.OpUnreachable), sandbox.TrapExit},
+		"WASI: leaving as if the time was up":   {wasi("proc_exit", wasmtest.ShapeExit, wasmtest.Const(0xFFFFFFFF)+wasmtest.CallTo(3)+wasmtest.OpUnreachable), sandbox.TrapExit},
 		"WASI: a size of subscriptions turns round": {
-			wasi("poll_oneoff", shapePoll, constant(1000)+constant(2000)+constant(0x10000000)+constant(3000)+callTo(3)+opDrop+opUnreachable), sandbox.TrapOther,
+			wasi("poll_oneoff", wasmtest.ShapePoll, wasmtest.Const(1000)+wasmtest.Const(2000)+wasmtest.Const(0x10000000)+wasmtest.Const(3000)+wasmtest.CallTo(3)+wasmtest.OpDrop+wasmtest.OpUnreachable), sandbox.TrapOther,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := trapCode(t, s, row.program.bytes()); got != row.want {
+			if got := trapCode(t, s, row.program.Bytes()); got != row.want {
 				t.Errorf("ended with %q, want %q", got, row.want)
 			}
 		})
@@ -209,10 +214,10 @@ func TestMisdeeds(t *testing.T) {
 // Seen red with the input already in the slot.
 func TestSlotIsEmptyWhileInitialising(t *testing.T) {
 	t.Parallel()
-	p := guestProgram(done)
-	ask := constant(0) + constant(0) + callTo(fnTake) + "\x04\x40" + opUnreachable + opEnd // if not 0: unreachable
-	p.functions = append(p.functions, function{export: "_initialize", shape: shapeNone, code: ask})
-	if got := trapCode(t, open(t, nil), p.bytes()); got != "" {
+	p := wasmtest.Guest(wasmtest.Done)
+	ask := wasmtest.Const(0) + wasmtest.Const(0) + wasmtest.CallTo(wasmtest.FnTake) + "\x04\x40" + wasmtest.OpUnreachable + wasmtest.OpEnd // if not 0: unreachable
+	p.Functions = append(p.Functions, wasmtest.Function{Export: "_initialize", Shape: wasmtest.ShapeNone, Code: ask})
+	if got := trapCode(t, open(t, nil), p.Bytes()); got != "" {
 		t.Errorf("ended with %q", got)
 	}
 }
@@ -227,22 +232,22 @@ func FuzzHostFunctions(f *testing.F) {
 	}
 	f.Cleanup(func() { s.Close(f.Context()) })
 	arguments := func(n int) (code string) {
-		code = hostTake(0, pageSize)
+		code = wasmtest.HostTake(0, pageSize)
 		for i := range n {
-			code += loadFrom(argumentsAt + 4*i)
+			code += wasmtest.LoadFrom(argumentsAt + 4*i)
 		}
 		return code
 	}
 	var modules []*sandbox.Module
 	for _, code := range []string{
-		arguments(4) + callTo(fnCall) + opDrop, arguments(2) + callTo(fnTake) + opDrop, arguments(3) + callTo(fnPut),
+		arguments(4) + wasmtest.CallTo(wasmtest.FnCall) + wasmtest.OpDrop, arguments(2) + wasmtest.CallTo(wasmtest.FnTake) + wasmtest.OpDrop, arguments(3) + wasmtest.CallTo(wasmtest.FnPut),
 	} {
-		modules = append(modules, load(f, s, guestProgram(code+constant(0)).bytes()))
+		modules = append(modules, load(f, s, wasmtest.Guest(code+wasmtest.Const(0)).Bytes()))
 	}
 	for _, n := range []uint32{0, 1, pageSize - 1, pageSize, pageSize + 1, 1 << 31, 1<<32 - 1} {
 		f.Add(n, n, n, n, "")
-		f.Add(uint32(toolAt), uint32(4), n, n, frameText)
-		f.Add(uint32(0), n, uint32(argumentsAt+16), uint32(5), outputText)
+		f.Add(uint32(wasmtest.ToolAt), uint32(4), n, n, wasmtest.FrameText)
+		f.Add(uint32(0), n, uint32(argumentsAt+16), uint32(5), wasmtest.OutputText)
 	}
 	f.Fuzz(func(t *testing.T, a, b, c, d uint32, rest string) {
 		if len(rest) > 1000 {
@@ -265,20 +270,20 @@ func FuzzHostFunctions(f *testing.F) {
 func TestHugeLogIsCut(t *testing.T) {
 	t.Parallel()
 	const pages = 64
-	fill := constant(0) + constant('\n') + constant(pages<<16) + "\xfc\x0b\x00" // memory.fill
-	write := constant(2) + constant(outputAt) + constant(1) + constant(outputAt+8) + callTo(fnFirst) + opDrop
-	span := constant(outputAt) + constant(1<<12) + "\x36\x00\x00" + constant(outputAt+4) + constant(pages<<16-1<<12) + "\x36\x00\x00"
+	fill := wasmtest.Const(0) + wasmtest.Const('\n') + wasmtest.Const(pages<<16) + "\xfc\x0b\x00" // memory.fill
+	write := wasmtest.Const(2) + wasmtest.Const(wasmtest.OutputAt) + wasmtest.Const(1) + wasmtest.Const(wasmtest.OutputAt+8) + wasmtest.CallTo(wasmtest.FnFirst) + wasmtest.OpDrop
+	span := wasmtest.Const(wasmtest.OutputAt) + wasmtest.Const(1<<12) + "\x36\x00\x00" + wasmtest.Const(wasmtest.OutputAt+4) + wasmtest.Const(pages<<16-1<<12) + "\x36\x00\x00"
 	for name, code := range map[string]string{
-		"put":    fill + strings.Repeat(hostPut(abi.PutInfo, 0, pages<<16), 2),
+		"put":    fill + strings.Repeat(wasmtest.HostPut(abi.PutInfo, 0, pages<<16), 2),
 		"stderr": fill + span + write + write,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := guestProgram(code + constant(outputAt) + constant('1') + "\x36\x00\x00" + hostPut(abi.PutOutput, outputAt, 1) + constant(0))
-			p.imports = append(p.imports, function{module: "wasi_snapshot_preview1", export: "fd_write", shape: shapePoll})
-			p.memory = "\x01\x00" + uleb(pages)
+			p := wasmtest.Guest(code + wasmtest.Const(wasmtest.OutputAt) + wasmtest.Const('1') + "\x36\x00\x00" + wasmtest.HostPut(abi.PutOutput, wasmtest.OutputAt, 1) + wasmtest.Const(0))
+			p.Imports = append(p.Imports, wasmtest.Function{Module: "wasi_snapshot_preview1", Export: "fd_write", Shape: wasmtest.ShapePoll})
+			p.Memory = "\x01\x00" + wasmtest.Uleb(pages)
 			b := newBench("s", `null`)
-			if _, err := load(t, open(t, nil), p.bytes()).Enter(t.Context(), &b.Entry); err != nil {
+			if _, err := load(t, open(t, nil), p.Bytes()).Enter(t.Context(), &b.Entry); err != nil {
 				t.Fatal(err)
 			}
 			if most := 2 * pages << 16; len(b.lines) != 0 || b.lost[1] > most || b.lost[1] < most-sandbox.MaxLogBytes {
@@ -292,12 +297,12 @@ func TestHugeLogIsCut(t *testing.T) {
 func TestWritingEndsWithTheContext(t *testing.T) {
 	t.Parallel()
 	// Three pieces of two bytes each in one write.
-	code := constant(2) + constant(outputAt) + constant(3) + constant(outputAt+40) + callTo(fnFirst) + opDrop + done
-	p := guestProgram(code)
-	p.imports = append(p.imports, function{module: "wasi_snapshot_preview1", export: "fd_write", shape: shapePoll})
+	code := wasmtest.Const(2) + wasmtest.Const(wasmtest.OutputAt) + wasmtest.Const(3) + wasmtest.Const(wasmtest.OutputAt+40) + wasmtest.CallTo(wasmtest.FnFirst) + wasmtest.OpDrop + wasmtest.Done
+	p := wasmtest.Guest(code)
+	p.Imports = append(p.Imports, wasmtest.Function{Module: "wasi_snapshot_preview1", Export: "fd_write", Shape: wasmtest.ShapePoll})
 	const piece = "\x00\x00\x00\x00\x02\x00\x00\x00" // two bytes at 0
-	p.data = place(map[int]string{0: "x\n", outputAt: piece + piece + piece})
-	m := load(t, open(t, nil), p.bytes())
+	p.Data = wasmtest.Place(map[int]string{0: "x\n", wasmtest.OutputAt: piece + piece + piece})
+	m := load(t, open(t, nil), p.Bytes())
 	ctx, cancel := context.WithCancelCause(t.Context())
 	b := newBench("s", `null`)
 	lines := 0

@@ -12,6 +12,7 @@ import (
 	"weak"
 
 	"github.com/pawl-dev/pawl/runtime/internal/sandbox"
+	"github.com/pawl-dev/pawl/runtime/internal/wasmtest"
 	"go.uber.org/goleak"
 )
 
@@ -118,12 +119,12 @@ var errStopped = errors.New("the operator stopped the process")
 // Seen red without the runtime's close on a context that is done.
 func TestComputingGuestEndsWithItsContext(t *testing.T) {
 	t.Parallel()
-	endless := opLoop + opAgain + opEnd
+	endless := wasmtest.OpLoop + wasmtest.OpAgain + wasmtest.OpEnd
 	first := func(export string) []byte {
-		p := guestProgram(done)
-		p.functions = append(p.functions, function{export: export, shape: shapeNone, code: goodLog + endless})
-		p.start = "go"
-		return p.bytes()
+		p := wasmtest.Guest(wasmtest.Done)
+		p.Functions = append(p.Functions, wasmtest.Function{Export: export, Shape: wasmtest.ShapeNone, Code: goodLog + endless})
+		p.Start = "go"
+		return p.Bytes()
 	}
 	wasm, err := guest()
 	if err != nil {
@@ -135,7 +136,7 @@ func TestComputingGuestEndsWithItsContext(t *testing.T) {
 		wasm []byte
 	}{
 		"a loop in Go":                 {"spin", wasm},
-		"a bare loop":                  {"s", guestProgram(goodLog + endless + constant(0)).bytes()},
+		"a bare loop":                  {"s", wasmtest.Guest(goodLog + endless + wasmtest.Const(0)).Bytes()},
 		"a loop in _initialize":        {"s", first("_initialize")},
 		"a loop in the start function": {"s", first("go")},
 	} {
@@ -165,7 +166,7 @@ func TestComputingGuestEndsWithItsContext(t *testing.T) {
 	})
 }
 
-var goodLog = hostPut(3, toolAt, uint32(len(toolText)))
+var goodLog = wasmtest.HostPut(3, wasmtest.ToolAt, uint32(len(wasmtest.ToolText)))
 
 // Seen red without the look at the context in host functions.
 func TestGuestInACallEndsWithItsContext(t *testing.T) {
@@ -200,7 +201,7 @@ func TestGuestInACallEndsWithItsContext(t *testing.T) {
 func TestCloseWaitsForGuests(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		wasm := guestProgram(goodCall + done).bytes()
+		wasm := wasmtest.Guest(wasmtest.GoodCall + wasmtest.Done).Bytes()
 		s, err := sandbox.New(nil)
 		if err != nil {
 			t.Fatal(err)
@@ -242,7 +243,7 @@ func TestCloseWaitsForGuests(t *testing.T) {
 // Seen red without the limit of replies.
 func TestPayloadLimitsOfTheHost(t *testing.T) {
 	t.Parallel()
-	m := load(t, open(t, nil), guestProgram(goodCall+done).bytes())
+	m := load(t, open(t, nil), wasmtest.Guest(wasmtest.GoodCall+wasmtest.Done).Bytes())
 	b := newBench("s", strings.Repeat(" ", sandbox.MaxPayload+1))
 	if _, err := m.Enter(t.Context(), &b.Entry); !errors.Is(err, sandbox.ErrTooLarge) {
 		t.Errorf("input: %v", err)
@@ -260,8 +261,8 @@ func TestPayloadLimitsOfTheHost(t *testing.T) {
 func TestRequestBelongsToTheCallee(t *testing.T) {
 	t.Parallel()
 	// The second call has the same place in memory, after it was overwritten.
-	overwrite := constant(frameAt+4+15) + constant(uint32('1')*0x01010101) + "\x36\x00\x00"
-	m := load(t, open(t, nil), guestProgram(goodCall+overwrite+goodCall+done).bytes())
+	overwrite := wasmtest.Const(wasmtest.FrameAt+4+15) + wasmtest.Const(uint32('1')*0x01010101) + "\x36\x00\x00"
+	m := load(t, open(t, nil), wasmtest.Guest(wasmtest.GoodCall+overwrite+wasmtest.GoodCall+wasmtest.Done).Bytes())
 	b := newBench("s", `null`)
 	var bodies [][]byte
 	b.Call = func(_ context.Context, r *sandbox.Request) (*sandbox.Reply, error) {

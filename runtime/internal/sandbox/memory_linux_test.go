@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/pawl-dev/pawl/runtime/internal/sandbox"
+	"github.com/pawl-dev/pawl/runtime/internal/wasmtest"
 )
 
 // resident is how much memory the process has, in bytes.
@@ -29,7 +30,7 @@ func resident(t testing.TB) int64 {
 
 // fillMemory grows the memory by pages and writes to all of them.
 func fillMemory(pages int) string {
-	return constant(uint32(pages)) + "\x40\x00" + opDrop + constant(pageSize) + constant(1) + constant(uint32(pages)*pageSize) + "\xfc\x0b\x00"
+	return wasmtest.Const(uint32(pages)) + "\x40\x00" + wasmtest.OpDrop + wasmtest.Const(pageSize) + wasmtest.Const(1) + wasmtest.Const(uint32(pages)*pageSize) + "\xfc\x0b\x00"
 }
 
 // The memory of guests does not pile up: 64 of them inside calls have what they
@@ -42,7 +43,7 @@ func TestMemoryOfGuestsDoesNotPileUp(t *testing.T) {
 	const guests, pages = 64, 32 // 128 MiB in all
 	const all = guests * pages * pageSize
 	s := open(t, nil)
-	m := load(t, s, guestProgram(fillMemory(pages)+goodCall+done).bytes())
+	m := load(t, s, wasmtest.Guest(fillMemory(pages)+wasmtest.GoodCall+wasmtest.Done).Bytes())
 	debug.FreeOSMemory() // what earlier tests left on the heap
 	before := resident(t)
 	for round := range 4 {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/pawl-dev/pawl/runtime/internal/wasm"
+	"github.com/pawl-dev/pawl/runtime/internal/wasmtest"
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
 )
@@ -175,7 +176,7 @@ func coded(prefix string, op int) string {
 	if prefix == "" {
 		return string([]byte{byte(op)})
 	}
-	return prefix + uleb(op)
+	return prefix + wasmtest.Uleb(op)
 }
 
 func (i instruction) String() string { return fmt.Sprintf("%x", i.op) }
@@ -196,14 +197,14 @@ func (i instruction) module() []byte {
 	for _, t := range i.takes {
 		code += pushes[t]
 	}
-	code += i.op + i.immediate + i.behind + strings.Repeat(opDrop, len(i.leaves)) + loop
-	return []byte(header +
-		section(1, vector("\x60\x00\x00", "\x60\x00\x00", "\x60\x00\x00", "\x60\x01\x7f\x01\x7f")) +
-		section(3, vector("\x00", "\x00")) +
-		section(4, vector("\x70\x00\x05")) + section(5, "\x01\x00\x01") + section(6, vector("\x7f\x01\x41\x00\x0b")) +
-		section(7, vector(text("f")+"\x00\x00")) + section(9, vector("\x01\x00\x01\x01")) +
-		section(12, "\x01") + section(10, vector(text("\x01\x01\x7f"+code+"\x0b"), text("\x00\x0b"))) +
-		section(11, vector("\x01"+text("data"))))
+	code += i.op + i.immediate + i.behind + strings.Repeat(wasmtest.OpDrop, len(i.leaves)) + loop
+	return []byte(wasmtest.Header +
+		wasmtest.Section(1, wasmtest.Vector("\x60\x00\x00", "\x60\x00\x00", "\x60\x00\x00", "\x60\x01\x7f\x01\x7f")) +
+		wasmtest.Section(3, wasmtest.Vector("\x00", "\x00")) +
+		wasmtest.Section(4, wasmtest.Vector("\x70\x00\x05")) + wasmtest.Section(5, "\x01\x00\x01") + wasmtest.Section(6, wasmtest.Vector("\x7f\x01\x41\x00\x0b")) +
+		wasmtest.Section(7, wasmtest.Vector(wasmtest.Text("f")+"\x00\x00")) + wasmtest.Section(9, wasmtest.Vector("\x01\x00\x01\x01")) +
+		wasmtest.Section(12, "\x01") + wasmtest.Section(10, wasmtest.Vector(wasmtest.Text("\x01\x01\x7f"+code+"\x0b"), wasmtest.Text("\x00\x0b"))) +
+		wasmtest.Section(11, wasmtest.Vector("\x01"+wasmtest.Text("data"))))
 }
 
 // Every opcode is read as what the specification says: wazero accepts the

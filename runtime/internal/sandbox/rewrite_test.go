@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/pawl-dev/pawl/runtime/internal/wasm"
+	"github.com/pawl-dev/pawl/runtime/internal/wasmtest"
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
 )
@@ -192,24 +193,28 @@ func TestCounts(t *testing.T) {
 		}
 		return string(b)
 	}
-	fill := func(n uint32) string { return constant(0) + constant(7) + constant(n) + "\xfc\x0b\x00" }
-	copied := func(n uint32) string { return constant(0) + constant(9) + constant(n) + "\xfc\x0a\x00\x00" }
-	grow := func(n uint32) string { return constant(n) + "\x40\x00\x1a" }
-	growTable := func(n uint32) string { return "\xd0\x70" + constant(n) + "\xfc\x0f\x00\x1a" }
-	fillTable := func(n uint32) string { return constant(0) + "\xd0\x70" + constant(n) + "\xfc\x11\x00" }
+	fill := func(n uint32) string {
+		return wasmtest.Const(0) + wasmtest.Const(7) + wasmtest.Const(n) + "\xfc\x0b\x00"
+	}
+	copied := func(n uint32) string {
+		return wasmtest.Const(0) + wasmtest.Const(9) + wasmtest.Const(n) + "\xfc\x0a\x00\x00"
+	}
+	grow := func(n uint32) string { return wasmtest.Const(n) + "\x40\x00\x1a" }
+	growTable := func(n uint32) string { return "\xd0\x70" + wasmtest.Const(n) + "\xfc\x0f\x00\x1a" }
+	fillTable := func(n uint32) string { return wasmtest.Const(0) + "\xd0\x70" + wasmtest.Const(n) + "\xfc\x11\x00" }
 	for name, c := range map[string]struct {
 		code string
 		want int64
 	}{
 		"an empty function":              {"", 1},
 		"ten times a loop":               {down(""), 1 + 10},
-		"a call":                         {callTo(1), 2},
+		"a call":                         {wasmtest.CallTo(1), 2},
 		"a long function":                {nops(1023), 1 + 4},
 		"just not longer":                {nops(254), 1},
 		"a long loop":                    {down(nops(512)), 1 + 10*3},
 		"a long loop in a loop":          {down("\x03\x40" + nops(512) + "\x0b"), 1 + 10 + 10*3},
 		"a long block is the function's": {"\x02\x40" + nops(512) + "\x0b", 3},
-		"a branch not taken is paid for": {constant(0) + "\x04\x40" + nops(512) + "\x0b", 3},
+		"a branch not taken is paid for": {wasmtest.Const(0) + "\x04\x40" + nops(512) + "\x0b", 3},
 		"fill nothing":                   {fill(0), 1 + 1},
 		"fill a page":                    {fill(65536), 1 + 1 + 256},
 		"copy":                           {copied(1000), 1 + 1 + 3},
@@ -223,14 +228,14 @@ func TestCounts(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := program{
-				functions: []function{{export: "f", shape: shape{"\x7f", ""}, code: c.code}, {shape: shapeNone}},
-				memory:    "\x01\x00\x01",
-				tables:    []string{"\x70\x00\x01"},
+			p := wasmtest.Program{
+				Functions: []wasmtest.Function{{Export: "f", Shape: wasmtest.Shape{Params: "\x7f", Results: ""}, Code: c.code}, {Shape: wasmtest.ShapeNone}},
+				Memory:    "\x01\x00\x01",
+				Tables:    []string{"\x70\x00\x01"},
 			}
 			for engine, config := range engines() {
 				r := newCounted(t, config)
-				compiled, err := r.CompileModule(t.Context(), rewrite(t, p.bytes()))
+				compiled, err := r.CompileModule(t.Context(), rewrite(t, p.Bytes()))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -245,12 +250,12 @@ func TestCounts(t *testing.T) {
 // A start function runs before anybody can call, and is counted too.
 func TestStartFunctionIsCounted(t *testing.T) {
 	t.Parallel()
-	p := program{
-		functions: []function{{export: "f", shape: shapeNone}, {export: "start", shape: shapeNone, code: "\x41\x0a\x21\x00\x03\x40\x20\x00\x41\x01\x6b\x22\x00\x0d\x00\x0b"}},
-		start:     "start",
+	p := wasmtest.Program{
+		Functions: []wasmtest.Function{{Export: "f", Shape: wasmtest.ShapeNone}, {Export: "start", Shape: wasmtest.ShapeNone, Code: "\x41\x0a\x21\x00\x03\x40\x20\x00\x41\x01\x6b\x22\x00\x0d\x00\x0b"}},
+		Start:     "start",
 	}
 	r := newCounted(t, wazero.NewRuntimeConfigInterpreter())
-	compiled, err := r.CompileModule(t.Context(), rewrite(t, p.bytes()))
+	compiled, err := r.CompileModule(t.Context(), rewrite(t, p.Bytes()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -262,14 +267,14 @@ func TestStartFunctionIsCounted(t *testing.T) {
 // Tables have a greatest size, so that growing ends. Seen red without it.
 func TestTablesCannotGrowFurther(t *testing.T) {
 	t.Parallel()
-	grow := "\x03\x40\xd0\x70" + constant(1) + "\xfc\x0f\x00" + constant(0xffffffff) + "\x47\x0d\x00\x0b\xfc\x10\x00"
-	p := program{
-		functions: []function{{export: "f", shape: shape{"", "\x7f"}, code: grow}},
-		tables:    []string{"\x70\x00\x01", "\x6f\x00\x03"},
+	grow := "\x03\x40\xd0\x70" + wasmtest.Const(1) + "\xfc\x0f\x00" + wasmtest.Const(0xffffffff) + "\x47\x0d\x00\x0b\xfc\x10\x00"
+	p := wasmtest.Program{
+		Functions: []wasmtest.Function{{Export: "f", Shape: wasmtest.Shape{Params: "", Results: "\x7f"}, Code: grow}},
+		Tables:    []string{"\x70\x00\x01", "\x6f\x00\x03"},
 	}
 	for engine, config := range engines() {
 		r := newCounted(t, config)
-		compiled, err := r.CompileModule(t.Context(), rewrite(t, p.bytes()))
+		compiled, err := r.CompileModule(t.Context(), rewrite(t, p.Bytes()))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -285,7 +290,7 @@ func FuzzRewrittenModuleCompiles(f *testing.F) {
 	for seed := range uint64(8) {
 		f.Add(newGenerator(seed).module())
 	}
-	f.Add(guestProgram(done).bytes())
+	f.Add(wasmtest.Guest(wasmtest.Done).Bytes())
 	for _, s := range specification() {
 		if s.feature == "" && s.op[0]%16 == 0 {
 			f.Add(s.module())

@@ -12,6 +12,7 @@ import (
 
 	"github.com/pawl-dev/pawl/host/abi"
 	"github.com/pawl-dev/pawl/runtime/internal/sandbox"
+	"github.com/pawl-dev/pawl/runtime/internal/wasmtest"
 )
 
 // quantiles reports the median, the 99th of a hundred, and the worst.
@@ -82,7 +83,7 @@ func BenchmarkTickerBesideComputingGuests(b *testing.B) {
 			}
 		}
 	}
-	b.Run("tight loops", computing(load(b, open(b, nil), guestProgram(goodLog+opLoop+opAgain+opEnd+constant(0)).bytes()), "s"))
+	b.Run("tight loops", computing(load(b, open(b, nil), wasmtest.Guest(goodLog+wasmtest.OpLoop+wasmtest.OpAgain+wasmtest.OpEnd+wasmtest.Const(0)).Bytes()), "s"))
 	b.Run("Go", computing(goGuest(b), "spin"))
 }
 
@@ -90,7 +91,7 @@ func BenchmarkTickerBesideComputingGuests(b *testing.B) {
 // computes for ever has left; the aim is 50 ms.
 func BenchmarkEndOfAnEndlessLoop(b *testing.B) {
 	for name, m := range map[string]*sandbox.Module{
-		"tight loop": load(b, open(b, nil), guestProgram(goodLog+opLoop+opAgain+opEnd+constant(0)).bytes()),
+		"tight loop": load(b, open(b, nil), wasmtest.Guest(goodLog+wasmtest.OpLoop+wasmtest.OpAgain+wasmtest.OpEnd+wasmtest.Const(0)).Bytes()),
 		"Go":         goGuest(b),
 	} {
 		b.Run(name, func(b *testing.B) {

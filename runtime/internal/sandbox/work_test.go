@@ -16,13 +16,14 @@ import (
 
 	"github.com/pawl-dev/pawl/host/abi"
 	"github.com/pawl-dev/pawl/runtime/internal/sandbox"
+	"github.com/pawl-dev/pawl/runtime/internal/wasmtest"
 )
 
 // rounds is a loop of n rounds, each of one unit of work; the local of the
 // index counts them.
 func rounds(n, local int) string {
-	return constant(uint32(n)) + "\x21" + uleb(local) +
-		opLoop + "\x20" + uleb(local) + constant(1) + "\x6b\x22" + uleb(local) + "\x0d\x00" + opEnd
+	return wasmtest.Const(uint32(n)) + "\x21" + wasmtest.Uleb(local) +
+		wasmtest.OpLoop + "\x20" + wasmtest.Uleb(local) + wasmtest.Const(1) + "\x6b\x22" + wasmtest.Uleb(local) + "\x0d\x00" + wasmtest.OpEnd
 }
 
 // metered is an entry whose work is told at each call.
@@ -57,28 +58,28 @@ func (m *metered) counts(ctx context.Context, module *sandbox.Module) ([]int64, 
 func TestWorkIsCountedExactly(t *testing.T) {
 	t.Parallel()
 	const fill = "\xfc\x0b\x00"
-	plain := func(code string) program { return guestProgram(code) }
-	with := func(export, code string, start string) program {
-		p := guestProgram(done)
-		p.functions = append(p.functions, function{export: export, shape: shapeNone, code: code})
-		p.start = start
+	plain := func(code string) wasmtest.Program { return wasmtest.Guest(code) }
+	with := func(export, code string, start string) wasmtest.Program {
+		p := wasmtest.Guest(wasmtest.Done)
+		p.Functions = append(p.Functions, wasmtest.Function{Export: export, Shape: wasmtest.ShapeNone, Code: code})
+		p.Start = start
 		return p
 	}
 	for name, row := range map[string]struct {
-		program program
+		program wasmtest.Program
 		want    []int64
 		trap    string
 	}{
-		"a step alone":                  {plain(done), []int64{1}, ""},
-		"loops around calls":            {plain(rounds(10, 1) + goodCall + rounds(20, 1) + goodCall + done), []int64{11, 31, 31}, ""},
-		"many slices":                   {plain(rounds(5_000_000, 1) + goodCall + done), []int64{5_000_001, 5_000_001}, ""},
-		"a bulk operation":              {plain(constant(2000) + constant(0) + constant(1024) + fill + done), []int64{6}, ""},
+		"a step alone":                  {plain(wasmtest.Done), []int64{1}, ""},
+		"loops around calls":            {plain(rounds(10, 1) + wasmtest.GoodCall + rounds(20, 1) + wasmtest.GoodCall + wasmtest.Done), []int64{11, 31, 31}, ""},
+		"many slices":                   {plain(rounds(5_000_000, 1) + wasmtest.GoodCall + wasmtest.Done), []int64{5_000_001, 5_000_001}, ""},
+		"a bulk operation":              {plain(wasmtest.Const(2000) + wasmtest.Const(0) + wasmtest.Const(1024) + fill + wasmtest.Done), []int64{6}, ""},
 		"initialising":                  {with("_initialize", rounds(7, 0), ""), []int64{9}, ""},
 		"a start function":              {with("go", rounds(7, 0), "go"), []int64{9}, ""},
-		"a trap":                        {plain(rounds(100, 1) + opUnreachable), []int64{101}, sandbox.TrapUnreachable},
-		"a trap in the start function":  {with("go", rounds(100, 0)+opUnreachable, "go"), []int64{101}, sandbox.TrapUnreachable},
-		"a trap of ours":                {plain(rounds(100, 1) + hostPut(9, 0, 0) + done), []int64{101}, sandbox.TrapBadKind},
-		"a trap before any instruction": {func() program { p := plain(done); p.data = strings.Repeat("x", pageSize+1); return p }(), []int64{0}, sandbox.TrapOutOfBounds},
+		"a trap":                        {plain(rounds(100, 1) + wasmtest.OpUnreachable), []int64{101}, sandbox.TrapUnreachable},
+		"a trap in the start function":  {with("go", rounds(100, 0)+wasmtest.OpUnreachable, "go"), []int64{101}, sandbox.TrapUnreachable},
+		"a trap of ours":                {plain(rounds(100, 1) + wasmtest.HostPut(9, 0, 0) + wasmtest.Done), []int64{101}, sandbox.TrapBadKind},
+		"a trap before any instruction": {func() wasmtest.Program { p := plain(wasmtest.Done); p.Data = strings.Repeat("x", pageSize+1); return p }(), []int64{0}, sandbox.TrapOutOfBounds},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -87,7 +88,7 @@ func TestWorkIsCountedExactly(t *testing.T) {
 				if interpret {
 					s.Interpret()
 				}
-				got, err := newMetered("s", `null`).counts(t.Context(), load(t, s, row.program.bytes()))
+				got, err := newMetered("s", `null`).counts(t.Context(), load(t, s, row.program.Bytes()))
 				if trap := new(sandbox.Trap); row.trap != "" && (!errors.As(err, &trap) || trap.Code != row.trap) || row.trap == "" && err != nil {
 					t.Fatal(err)
 				}
@@ -106,8 +107,8 @@ func TestWorkIsCountedExactly(t *testing.T) {
 func TestLimitOfWorkIsHitAtOneInstruction(t *testing.T) {
 	t.Parallel()
 	// The local goes up and is stored in each round.
-	code := opLoop + constant(0) + "\x20\x01" + constant(1) + "\x6a\x22\x01" + "\x36\x00\x00" + opAgain + opEnd + constant(0)
-	wasm := guestProgram(code).bytes()
+	code := wasmtest.OpLoop + wasmtest.Const(0) + "\x20\x01" + wasmtest.Const(1) + "\x6a\x22\x01" + "\x36\x00\x00" + wasmtest.OpAgain + wasmtest.OpEnd + wasmtest.Const(0)
+	wasm := wasmtest.Guest(code).Bytes()
 	for _, limit := range []int64{1, 2, 3, 1000, 8192, 8193, 8194, 123_456, 3_000_000} {
 		for _, interpret := range []bool{false, true} {
 			s := open(t, nil)
@@ -124,7 +125,7 @@ func TestLimitOfWorkIsHitAtOneInstruction(t *testing.T) {
 			}
 			want := uint32(limit - 1)
 			if limit == 1 {
-				want = uint32(frameText[0]) | uint32(frameText[1])<<8 | uint32(frameText[2])<<16 // nothing was stored
+				want = uint32(wasmtest.FrameText[0]) | uint32(wasmtest.FrameText[1])<<8 | uint32(wasmtest.FrameText[2])<<16 // nothing was stored
 			}
 			if !slices.Equal(got, []int64{limit}) || reached != want {
 				t.Errorf("limit %d, interpreted %v: counted %d, reached round %d", limit, interpret, got, reached)
@@ -222,7 +223,7 @@ func TestMeterRunsWhileTheGuestComputes(t *testing.T) {
 			cancel(errStopped)
 		}()
 	}
-	if _, err := m.counts(ctx, load(t, open(t, nil), guestProgram(goodLog+opLoop+opAgain+opEnd+constant(0)).bytes())); !errors.Is(err, errStopped) {
+	if _, err := m.counts(ctx, load(t, open(t, nil), wasmtest.Guest(goodLog+wasmtest.OpLoop+wasmtest.OpAgain+wasmtest.OpEnd+wasmtest.Const(0)).Bytes())); !errors.Is(err, errStopped) {
 		t.Error(err)
 	}
 }
@@ -234,7 +235,7 @@ func TestMeterRunsWhileTheGuestComputes(t *testing.T) {
 // keep their places while others wait.
 func TestComputingGuestsDoNotHoldUpTheProgram(t *testing.T) {
 	t.Parallel()
-	m := load(t, open(t, nil), guestProgram(goodLog+opLoop+opAgain+opEnd+constant(0)).bytes())
+	m := load(t, open(t, nil), wasmtest.Guest(goodLog+wasmtest.OpLoop+wasmtest.OpAgain+wasmtest.OpEnd+wasmtest.Const(0)).Bytes())
 	ctx, cancel := context.WithCancelCause(t.Context())
 	defer cancel(nil)
 	var all sync.WaitGroup
@@ -269,9 +270,9 @@ func TestComputingGuestsDoNotHoldUpTheProgram(t *testing.T) {
 func TestDescribingIsBounded(t *testing.T) {
 	t.Parallel()
 	s := open(t, nil)
-	p := guestProgram(done)
-	p.functions = append(p.functions, function{export: abi.ExportDescribe, shape: shapeStep, code: rounds(1000, 1) + opLoop + opAgain + opEnd + constant(0)})
-	m := load(t, s, p.bytes())
+	p := wasmtest.Guest(wasmtest.Done)
+	p.Functions = append(p.Functions, wasmtest.Function{Export: abi.ExportDescribe, Shape: wasmtest.ShapeStep, Code: rounds(1000, 1) + wasmtest.OpLoop + wasmtest.OpAgain + wasmtest.OpEnd + wasmtest.Const(0)})
+	m := load(t, s, p.Bytes())
 	ctx, cancel := context.WithTimeoutCause(t.Context(), time.Millisecond, errStopped)
 	defer cancel()
 	if _, err := m.DescribeText(ctx); !errors.Is(err, errStopped) {
