@@ -156,6 +156,9 @@ func (t *crashTest) run(ctx context.Context) error {
 		t.watch(config, view)
 	case len(t.used) > 0:
 		config.Receivers = t.receivers
+		if t.points == nil {
+			config.Modes = crashtest.Modes()
+		}
 		if err := writeFile(t.planFile(), t.standIns.plan); err != nil {
 			return err
 		}
@@ -170,22 +173,22 @@ func (t *crashTest) run(ctx context.Context) error {
 // tell tells what became of the rows. A row that is not as it must be, or a tool
 // whose class is a lie, makes the exit status.
 func (t *crashTest) tell(view *matrixView, report *crashtest.Report) error {
-	lies := t.witness.lies()
+	report.Lies = append(report.Lies, t.witness.lies()...)
 	if t.command.JUnit != "" {
-		if err := writeJUnit(t.command.JUnit, report, lies); err != nil {
+		if err := writeJUnit(t.command.JUnit, report); err != nil {
 			return &problem{
 				Code: "no_junit", Message: fmt.Sprintf("the JUnit file was not written: %v", err),
 				Hint: "name a file that can be written with --junit FILE", Status: statusUsage,
 			}
 		}
 	}
-	if err := view.print(report, lies); err != nil {
+	if err := view.print(report); err != nil {
 		return err
 	}
 	if err := t.tellUntested(report); err != nil {
 		return err
 	}
-	if report.Summary().Mismatches > 0 || len(lies) > 0 {
+	if report.Summary().Mismatches > 0 || len(report.Lies) > 0 {
 		return exitStatus(statusFailed)
 	}
 	return nil

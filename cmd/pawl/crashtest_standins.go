@@ -84,6 +84,11 @@ func (r *translated) Hold(ctx context.Context, tool string, when crashtest.When)
 	return r.Process.Hold(ctx, r.id[tool], when)
 }
 
+// Fail implements [crashtest.Faulty].
+func (r *translated) Fail(ctx context.Context, tool string, mode crashtest.Mode) error {
+	return r.Process.Fail(ctx, r.id[tool], mode)
+}
+
 // Effects implements [crashtest.Receivers].
 func (r *translated) Effects(ctx context.Context) ([]crashtest.Effect, error) {
 	effects, err := r.Process.Effects(ctx)

@@ -62,7 +62,7 @@ type matrixRow struct {
 
 // print writes what became of all rows, and which tools are not what they are
 // declared to be; the summary comes last.
-func (p *matrixView) print(report *crashtest.Report, lies []lie) error {
+func (p *matrixView) print(report *crashtest.Report) error {
 	if p.g.JSON {
 		for _, r := range report.Rows {
 			row := matrixRow{
@@ -73,8 +73,8 @@ func (p *matrixView) print(report *crashtest.Report, lies []lie) error {
 				return err
 			}
 		}
-		for _, l := range lies {
-			if err := p.g.printJSON(map[string]lie{"lie": l}); err != nil {
+		for _, l := range report.Lies {
+			if err := p.g.printJSON(map[string]crashtest.Lie{"lie": l}); err != nil {
 				return err
 			}
 		}
@@ -83,12 +83,12 @@ func (p *matrixView) print(report *crashtest.Report, lies []lie) error {
 	if err := p.writeTable(p.g.stdout, report); err != nil {
 		return err
 	}
-	return writeMatrixSummary(p.g.stdout, p.g.paint(p.g.stdout), report, lies)
+	return writeMatrixSummary(p.g.stdout, p.g.paint(p.g.stdout), report)
 }
 
 // end prints the report. A row that is not as it must be makes the exit status.
 func (p *matrixView) end(report *crashtest.Report) error {
-	if err := p.print(report, nil); err != nil {
+	if err := p.print(report); err != nil {
 		return err
 	}
 	if report.Summary().Mismatches > 0 {
@@ -117,7 +117,9 @@ func serviceOf(tool string) string {
 const matrixLegend = `
 H0 before the intent, H1 intent durable and nothing sent, H2 sent and not applied, H3 applied and answer lost,
 H4 answer in memory, H5 receipt durable, H6 checkpoint durable; E1, E2 ... before and after the last write of each step.
-A read that charges nothing has no H1: it is sent without waiting for its intent.
+A read that charges nothing has no H1: it is sent without waiting for its intent. A further try or attempt has points of its own:
+retry behind a try that came to nothing, wait and park while the run waits, begin with the attempt begun. Nothing is killed in the rows
+lost, commit-hang, commit-500 and 500-no-commit: there the receiver goes wrong.
 `
 
 func (p *matrixView) writeTable(out io.Writer, report *crashtest.Report) error {
@@ -130,7 +132,10 @@ func (p *matrixView) writeTable(out io.Writer, report *crashtest.Report) error {
 	p.writeRow(w, "(clean run)", "-", ledgers, report.Clean.Effects, "-", "-", "-")
 	for _, r := range report.Rows {
 		from := r.ResumedFrom
-		if from == "" {
+		switch {
+		case r.Point == crashtest.Fault:
+			from = "-" // nothing was killed
+		case from == "":
 			from = "(ended)"
 		}
 		p.writeRow(w, r.Name, from, ledgers, r.Effects, fmt.Sprint(r.Duplicates), either(r.OutputEqual, "equal", "DIFFERS"),
@@ -155,18 +160,18 @@ func either(yes bool, a, b string) string {
 	return b
 }
 
-func writeMatrixSummary(out io.Writer, paint painter, report *crashtest.Report, lies []lie) error {
+func writeMatrixSummary(out io.Writer, paint painter, report *crashtest.Report) error {
 	for _, r := range report.Rows {
 		for _, m := range r.Mismatches {
 			fmt.Fprintf(out, "%s  %s: %s\n", paint.in(red, "MISMATCH"), r.Name, m)
 		}
 	}
-	for _, l := range lies {
-		fmt.Fprintf(out, "%s  %s\n", paint.in(red, "LIE"), plain(l.sentence()))
+	for _, l := range report.Lies {
+		fmt.Fprintf(out, "%s  %s\n", paint.in(red, "LIE"), plain(l.String()))
 	}
 	s := report.Summary()
 	colour := green
-	if s.Mismatches > 0 || len(lies) > 0 {
+	if s.Mismatches > 0 || len(report.Lies) > 0 {
 		colour = red
 	}
 	text := fmt.Sprintf("%d boundaries, %d duplicates, %d lost, %d mismatches", s.Boundaries, s.Duplicates, s.Lost, s.Mismatches)

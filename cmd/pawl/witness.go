@@ -10,20 +10,9 @@ import (
 	"sync"
 
 	"github.com/pawl-dev/pawl/host"
+	"github.com/pawl-dev/pawl/runtime/crashtest"
 	"github.com/pawl-dev/pawl/runtime/crashtest/fakes/standin"
 )
-
-// lie is a tool that is not what it is declared to be.
-type lie struct {
-	Tool     string `json:"tool"`
-	Declared string `json:"declared"`
-	Evidence string `json:"evidence"`
-	Advice   string `json:"advice"`
-}
-
-func (l *lie) sentence() string {
-	return fmt.Sprintf("%s is declared %s, but %s: %s", l.Tool, l.Declared, l.Evidence, l.Advice)
-}
 
 // witness keeps what real receivers answered to each key, over all rows. It is
 // safe for concurrent use. A nil one has seen nothing.
@@ -52,7 +41,7 @@ func (w *witness) saw(tool, key string, status int, body []byte) {
 
 // lies are the tools that are declared keyed and whose receiver answered a key
 // in two ways. One per tool is evidence enough.
-func (w *witness) lies() (lies []lie) {
+func (w *witness) lies() (lies []crashtest.Lie) {
 	if w == nil {
 		return nil
 	}
@@ -69,7 +58,7 @@ func (w *witness) lies() (lies []lie) {
 			continue
 		}
 		found[k.tool] = true
-		lies = append(lies, lie{
+		lies = append(lies, crashtest.Lie{
 			Tool: k.tool, Declared: host.Keyed.String(),
 			Evidence: fmt.Sprintf("its receiver answered the key %s first with %s and then with %s", k.key, brief(answers[0]), brief(answers[i])),
 			Advice:   "declare it verify or once, or mend the receiver",

@@ -173,7 +173,7 @@ func (c *child) observer(gone <-chan struct{}, store kv.Store) pawl.Observer {
 	switch c.order.Do {
 	case doClean:
 		return c.record
-	case doCrash:
+	case doCrash, doFault:
 		g := &gate{at: c.order.At, child: c, store: store, gone: gone}
 		return g.observe
 	}

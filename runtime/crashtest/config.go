@@ -34,6 +34,10 @@ type Config struct {
 	Child func(dir string, r Receivers) (*exec.Cmd, error)
 	// Points are the points to crash at. Defaults to all.
 	Points []Point
+	// Modes are what the receivers are told to do wrong, once with each write of
+	// the run, in rows without a kill; the receivers must be [Faulty]. Defaults to
+	// none.
+	Modes []Mode
 	// Parallel is how many rows are under way at once. Defaults to 2.
 	Parallel int
 	// Dir is where stores and ledgers go; they stay there. Defaults to a

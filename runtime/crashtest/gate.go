@@ -28,6 +28,8 @@ func (g *gate) observe(e pawl.Event) {
 		g.held(e)
 	case H5:
 		g.settled(e)
+	case Fault:
+		g.failing(e)
 	case H6, Park, Begin:
 		g.stepped(e)
 	default:

@@ -12,16 +12,16 @@ import (
 // matrix makes the boundaries of a run that has ended in peace: first those
 // before and after the last write of each step, then all points in the order of
 // the run. held says that the receivers can hold calls.
-func matrix(clean *outcome, held bool) (writes, points []*boundary, err error) {
+func matrix(clean *outcome, held bool) (*maker, error) {
 	m := &maker{clean: clean, held: held, calls: map[place]*made{}, ends: map[place]int{}, sent: map[string]int{}}
 	m.read()
 	for i, e := range clean.seen {
 		m.event(i, e)
 	}
 	if len(m.points) == 0 {
-		return nil, nil, errors.New("crashtest: the clean run told of nothing that it did")
+		return nil, errors.New("crashtest: the clean run told of nothing that it did")
 	}
-	return m.writes, m.points, nil
+	return m, nil
 }
 
 // maker makes a matrix.

@@ -68,6 +68,7 @@ type boundary struct {
 	contract host.Contract // of the call's tool
 	earlier  int           // calls of the same tool in the run before this one
 	charged  int64         // calls of the run that are charged here
+	mode     Mode          // of a row without a kill
 	// loose says that the answer which is lost here was not that of an effect. A
 	// receiver that is asked again may be further on, and the run need not fail
 	// where the clean one did: it may spend less and go another way.

@@ -2,6 +2,7 @@ package crashtest
 
 import (
 	"encoding/json"
+	"strings"
 	"time"
 )
 
@@ -12,6 +13,9 @@ type Report struct {
 	// Rows are in the order of the matrix: the points around the last write of
 	// each step, then all points along the run.
 	Rows []*Row
+	// Lies are the tools whose receivers are not what they are declared to be, one
+	// lie for each.
+	Lies []Lie
 	// LeftOut says which rows there are not, and why; empty if none are missing.
 	LeftOut string
 	Took    time.Duration
@@ -49,7 +53,12 @@ type Row struct {
 	// Mismatches says in sentences what is not as it must be.
 	Mismatches []string
 	Took       time.Duration
+
+	lies []Lie
 }
+
+// dir is the name of the row's directory.
+func (r *Row) dir() string { return strings.NewReplacer(" ", "-", "/", "-").Replace(r.Name) }
 
 // OK reports whether the row is as it must be.
 func (r *Row) OK() bool { return len(r.Mismatches) == 0 }

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -70,17 +69,23 @@ func (t *tester) run(ctx context.Context) (*Report, error) {
 	if t.config.Receivers == nil {
 		report.LeftOut = "H2, H3 and the ledgers: there are no receivers that could be told to hold a call, or asked"
 	}
-	writes, points, err := matrix(t.clean, t.config.Receivers != nil)
+	m, err := matrix(t.clean, t.config.Receivers != nil)
 	if err != nil {
 		return nil, err
 	}
-	writes, points = t.chosen(writes), t.chosen(points)
-	all := append(writes, points...)
+	faults := m.faults(t.config.Modes) // made from the points, of which some go now
+	writes, points := t.chosen(m.writes), t.chosen(m.points)
+	all := append(append(writes, points...), faults...)
 	t.config.Begin(len(all))
 	if report.Rows, err = t.rows(ctx, all); err != nil {
 		return nil, err
 	}
-	rising(points, report.Rows[len(writes):])
+	rising(points, report.Rows[len(writes):][:len(points)])
+	lies := t.clean.lies(t.clean.effects, "")
+	for _, row := range report.Rows {
+		lies = append(lies, row.lies...)
+	}
+	report.Lies = distinct(lies)
 	report.Took = time.Since(began)
 	return report, nil
 }
@@ -121,12 +126,19 @@ func (t *tester) row(ctx context.Context, b *boundary) *Row {
 	r := &Row{Name: b.Name, Point: b.Point, Step: b.Step, Call: b.Call, Tool: b.Tool}
 	began := time.Now()
 	defer func() { r.Took = time.Since(began) }()
-	got, err := t.crash(ctx, b)
+	if b.Point == Fault {
+		if err := t.fault(ctx, b, r); err != nil {
+			r.Mismatches = append(r.Mismatches, "not judged: "+err.Error())
+		}
+		return r
+	}
+	got, err := t.crash(ctx, b, r)
 	if err != nil {
 		r.Mismatches = append(r.Mismatches, "not judged: "+err.Error())
 		return r
 	}
 	judge(r, b, t.clean, got)
+	r.lies = t.clean.lies(got.effects, r.Name)
 	return r
 }
 
@@ -160,8 +172,8 @@ func (t *tester) cleanRun(ctx context.Context) (err error) {
 }
 
 // crash kills a run at its boundary, has its document read, and resumes it.
-func (t *tester) crash(ctx context.Context, b *boundary) (got *outcome, err error) {
-	c, err := t.open(ctx, strings.NewReplacer(" ", "-", "/", "-").Replace(b.Name))
+func (t *tester) crash(ctx context.Context, b *boundary, r *Row) (got *outcome, err error) {
+	c, err := t.open(ctx, r.dir())
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 const (
 	doClean  = "clean"  // run to the end and tell everything
 	doCrash  = "crash"  // run to a boundary and stand still there
+	doFault  = "fault"  // run to the end, with a call that the parent is told of first
 	doShow   = "show"   // read the checkpoint document
 	doResume = "resume" // go on with the run to its end
 )

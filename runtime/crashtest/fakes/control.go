@@ -39,6 +39,11 @@ func (p *Process) Hold(ctx context.Context, tool string, when crashtest.When) (<
 	return held, p.Set(ctx, Fault{Tool: tool, Mode: "hold-" + string(when), Times: 1})
 }
 
+// Fail implements [crashtest.Faulty].
+func (p *Process) Fail(ctx context.Context, tool string, mode crashtest.Mode) error {
+	return p.Set(ctx, Fault{Tool: tool, Mode: string(mode), Times: 1})
+}
+
 // Line is one line of the ledgers.
 type Line struct {
 	Kind   string          `json:"kind"` // effect or request

@@ -34,7 +34,7 @@ type hold struct {
 	held chan struct{}
 }
 
-var _ crashtest.Receivers = (*Process)(nil)
+var _ crashtest.Faulty = (*Process)(nil)
 
 // Start starts the program with its ledgers in dir, on a free port of the
 // loopback interface. The process ends with [Process.Close], and with this one
