@@ -65,6 +65,8 @@ func (d *smallDisk) giveBack() {
 // Somebody else takes the space while runs are under way, down below what the
 // store keeps free. The engine sends nothing that it cannot record, says what is
 // wrong and what to do, can be read, and goes on by itself when there is space.
+//
+// Seen red with calls that are sent before their intents are durable.
 func TestSpaceGoesAndReturns(t *testing.T) {
 	t.Parallel()
 	const reserve = 24 << 20

@@ -14,6 +14,8 @@ import (
 // A store that keeps nothing free writes into a mapped file for which there is
 // no space: a signal ends the process in the middle of a commit. What was sent
 // is recorded, and another process goes on when there is space.
+//
+// Seen red with calls that are sent before their intents are durable.
 func TestDiskIsGoneUnderAWrite(t *testing.T) {
 	t.Parallel()
 	disk := mountSmall(t, "192m")
