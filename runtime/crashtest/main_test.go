@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -77,7 +78,7 @@ func child(dir string) error {
 	}
 	tools, err := toolfile.Load(filepath.Join(dir, toolfile.Name), map[string]toolfile.Kind{"http": httptool.Kind})
 	if errors.Is(err, fs.ErrNotExist) {
-		tools, err = host.NewRegistry(inProcess())
+		tools, err = host.NewRegistry(inProcess(), counting())
 	}
 	if err != nil {
 		return err
@@ -90,6 +91,15 @@ func inProcess() host.Tool {
 	return host.Func("tickets.claim", func(context.Context, *host.Call, map[string]string) (map[string]string, error) {
 		return map[string]string{}, nil
 	}, &host.FuncOptions{Contract: host.Contract{Effect: host.Keyed}})
+}
+
+// counting is a tool that keeps what it counts in its process, which no journal
+// knows and no kill leaves.
+func counting() host.Tool {
+	var n atomic.Int64
+	return host.Func("read", func(context.Context, *host.Call, map[string]string) (int64, error) {
+		return n.Add(1), nil
+	}, &host.FuncOptions{Contract: host.Contract{Effect: host.Read}})
 }
 
 // quick is this program without the race detector, in which a row costs a
