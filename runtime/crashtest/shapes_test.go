@@ -80,9 +80,9 @@ func TestRightWorkflowsPassWhateverTheyAreMadeOf(t *testing.T) {
 		{
 			name: "a step that needs a second attempt, after a write",
 			play: play{
-				steps: []string{`[{"call":"once"},{"call":"flaky"}]`},
-				retry: `{ attempts = 3, backoff = "1ms" }`,
-				desks: map[string]desk{"once": {class: "once"}, "flaky": {class: "verify", asks: true, refuses: 1}},
+				steps:  []string{`[{"call":"once"},{"call":"flaky"}]`},
+				retry:  `{ attempts = 3, backoff = "1ms" }`,
+				desks:  map[string]desk{"once": {class: "once"}, "flaky": {class: "verify", asks: true, refuses: 1}},
 				points: []crashtest.Point{crashtest.H1, crashtest.H3, crashtest.H4, crashtest.Park, crashtest.Begin},
 			},
 			rows:    []string{"H3 one/0 once", "H4 one/1 flaky", "park one attempt 1", "begin one attempt 2", "H3 one/1 flaky attempt 2"},
@@ -129,6 +129,9 @@ func TestRightWorkflowsPassWhateverTheyAreMadeOf(t *testing.T) {
 				for _, m := range row.Mismatches {
 					t.Errorf("%s: %s", row.Name, m)
 				}
+			}
+			if len(report.Lies) > 0 {
+				t.Errorf("lies: %v", report.Lies)
 			}
 			for _, want := range test.rows {
 				if !slices.Contains(rows, want) {

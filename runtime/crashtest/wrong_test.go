@@ -21,11 +21,13 @@ func TestWrongWorkflowsAreCaughtAndTheToolIsNamed(t *testing.T) {
 		tool  string            // that is wrong
 		at    []crashtest.Point // where it shows, and nowhere else
 		says  string            // in a mismatch of each of these rows
+		lie   string            // by which its class is called a lie; empty if nothing shows that
 	}{
 		{
 			name:  "a receiver that is said to know keys and applies each request",
 			desks: map[string]desk{"read": {class: "read"}, "keyed": {class: "keyed", forgets: true}},
 			tool:  "keyed", at: []crashtest.Point{crashtest.H3, crashtest.H4}, says: "1 effects happened once too often",
+			lie: "keyed is declared keyed, but its receiver applied the key",
 		},
 		{
 			name: "a verify query that asks for something else, and never finds it",
@@ -34,6 +36,7 @@ func TestWrongWorkflowsAreCaughtAndTheToolIsNamed(t *testing.T) {
 				"asked": {class: "verify", asks: true, says: func(bool) bool { return false }},
 			},
 			tool: "asked", at: []crashtest.Point{crashtest.H3, crashtest.H4}, says: "1 effects happened once too often",
+			lie: "asked is declared verify, but its verify query did not find the key",
 		},
 		{
 			name: "a verify query that finds something else, always",
@@ -47,6 +50,7 @@ func TestWrongWorkflowsAreCaughtAndTheToolIsNamed(t *testing.T) {
 			name:  "a read that writes",
 			desks: map[string]desk{"read": {class: "read", writes: true}, "keyed": right},
 			tool:  "read", at: []crashtest.Point{crashtest.H3, crashtest.H4}, says: "1 effects happened once too often",
+			lie: "read is declared read, but its receiver changed something",
 		},
 		{
 			name:  "a receiver whose answer hangs on how often it was asked",
@@ -87,6 +91,13 @@ func TestWrongWorkflowsAreCaughtAndTheToolIsNamed(t *testing.T) {
 				case !row.OK():
 					t.Errorf("%s is right: %s", row.Name, said)
 				}
+			}
+			var lies []string
+			for _, lie := range report.Lies {
+				lies = append(lies, lie.String())
+			}
+			if (test.lie == "") != (len(lies) == 0) || len(lies) > 1 || len(lies) == 1 && !strings.HasPrefix(lies[0], test.lie) {
+				t.Errorf("lies %q, want %q", lies, test.lie)
 			}
 			if caught != len(test.at) {
 				t.Errorf("caught in %d rows, not %d", caught, len(test.at))
