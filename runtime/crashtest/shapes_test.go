@@ -15,6 +15,8 @@ func childBy(program string) func(string, crashtest.Receivers) (*exec.Cmd, error
 
 // Whatever a right workflow is made of, its matrix is without a mismatch, and
 // has the rows that this kind of work is about.
+//
+// Seen red with a recovery expected of a run that was killed while it was parked.
 func TestRightWorkflowsPassWhateverTheyAreMadeOf(t *testing.T) {
 	t.Parallel()
 	tests := []struct {

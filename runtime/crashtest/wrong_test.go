@@ -12,6 +12,8 @@ import (
 
 // Workflows that are wrong on purpose: what is wrong is one tool, beside others
 // that are right, and the rows that say so are that tool's alone.
+//
+// Seen red with duplicates that nobody counts, and with lies that nobody tells.
 func TestWrongWorkflowsAreCaughtAndTheToolIsNamed(t *testing.T) {
 	t.Parallel()
 	right := desk{class: "keyed"}
@@ -108,6 +110,8 @@ func TestWrongWorkflowsAreCaughtAndTheToolIsNamed(t *testing.T) {
 
 // A Go tool that counts in its process's memory: what it answered before the kill
 // is in the journal, and the fresh process begins to count anew.
+//
+// Seen red with outputs that nobody compares.
 func TestAToolThatHangsOnItsProcessIsCaught(t *testing.T) {
 	t.Parallel()
 	p := &play{
