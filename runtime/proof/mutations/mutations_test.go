@@ -13,7 +13,7 @@ import (
 )
 
 var (
-	mutate = flag.Bool("mutate", false, "take the rules out and run their tests: about half an hour")
+	mutate = flag.Bool("mutate", false, "take the rules out and run their tests: about a quarter of an hour")
 	only   = flag.String("rule", "", "take out only the rules whose names have this in them")
 )
 
@@ -131,7 +131,8 @@ func (g guard) exists(t *testing.T) bool {
 
 // run runs the test over the mutant.
 func (g guard) run(t *testing.T, overlay string) (out []byte, failed bool) {
-	cmd := exec.Command("go", "test", "-overlay", overlay, "-count=1", "-timeout", "4m", "-run", "^"+g.test+"$", "./"+g.pkg)
+	args := []string{"test", "-overlay", overlay, "-count=1", "-timeout", "4m", "-run", "^" + g.test + "$", "./" + g.pkg}
+	cmd := exec.Command("go", append(append(args, "-args"), g.flags...)...)
 	cmd.Dir = root
 	out, err := cmd.CombinedOutput()
 	return out, err != nil
