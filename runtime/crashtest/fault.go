@@ -90,7 +90,7 @@ func (t *tester) fault(ctx context.Context, b *boundary, r *Row) error {
 	if got.check != "" {
 		j.wrong("the store is not sound: %s", got.check)
 	}
-	r.lies = t.clean.lies(got.effects, r.Name)
+	r.lies = append(t.clean.lies(got.effects, r.Name), r.unfounded(b)...)
 	return nil
 }
 

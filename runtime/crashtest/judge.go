@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/pawl-dev/pawl/host"
 	pawl "github.com/pawl-dev/pawl/runtime"
 )
 
@@ -26,6 +27,9 @@ type outcome struct {
 // compared with the clean one.
 func judge(r *Row, b *boundary, clean, got *outcome) {
 	j := &judgement{row: r, boundary: b, clean: clean, got: got, toll: tollOf(b)}
+	if b.loose && b.contract.Effect != host.Read && !b.contract.Verifies && got.after.State == pawl.StateNeedsDecision {
+		j.toll.parks = true
+	}
 	j.resumption()
 	j.ledgers()
 	j.state()

@@ -76,6 +76,21 @@ func (o *outcome) lies(ledger []Effect, where string) (lies []Lie) {
 	return lies
 }
 
+// unfounded is the lie of a query that found what had not been applied: an effect
+// is missing although the run went on as if it were there.
+func (r *Row) unfounded(b *boundary) []Lie {
+	switch {
+	case r.Lost == 0 || !b.contract.Verifies:
+		return nil
+	case b.Point == H1, b.Point == H2, b.Point == BeforeWrite, b.mode == Lost, b.mode == NoCommit500:
+		return []Lie{{
+			b.Tool, b.contract.Effect.String(), fmt.Sprintf("its verify query found a call that had not been applied (row %s)", r.Name),
+			"mend the query or what it asks, or declare the tool once",
+		}}
+	}
+	return nil
+}
+
 // distinct leaves one lie of each tool: that is evidence enough.
 func distinct(lies []Lie) []Lie {
 	slices.SortStableFunc(lies, func(a, b Lie) int { return cmp.Compare(a.Tool, b.Tool) })

@@ -185,7 +185,7 @@ func (m *maker) try(b boundary, c *made) {
 		points = append(points, Retry)
 	}
 	for _, b.Point = range points {
-		b.loose = !applied && (b.Point == H4 || b.Point == Retry)
+		b.loose = !applied && (b.Point == H1 || b.Point == H4 || b.Point == Retry)
 		m.add(b)
 	}
 	if c.waits[b.Try] {

@@ -69,9 +69,10 @@ type boundary struct {
 	earlier  int           // calls of the same tool in the run before this one
 	charged  int64         // calls of the run that are charged here
 	mode     Mode          // of a row without a kill
-	// loose says that the answer which is lost here was not that of an effect. A
-	// receiver that is asked again may be further on, and the run need not fail
-	// where the clean one did: it may spend less and go another way.
+	// loose says that the clean call was answered without an effect. A receiver
+	// that is asked again may be further on, and the run need not fail where the
+	// clean one did: it may spend less and go another way. And since such an answer
+	// settles nothing, a call that cannot be asked about may wait for a person.
 	loose bool
 }
 

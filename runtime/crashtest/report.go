@@ -2,6 +2,8 @@ package crashtest
 
 import (
 	"encoding/json"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 )
@@ -19,6 +21,19 @@ type Report struct {
 	// LeftOut says which rows there are not, and why; empty if none are missing.
 	LeftOut string
 	Took    time.Duration
+}
+
+// leaveOut names the tools that cannot be held.
+func (r *Report) leaveOut(m *maker) {
+	silent := map[string]bool{}
+	for _, b := range m.points {
+		if m.held && b.Silent && !b.Stored && b.Try > 0 {
+			silent[b.Tool] = true
+		}
+	}
+	if len(silent) > 0 {
+		r.LeftOut = "H2 and H3 of " + strings.Join(slices.Sorted(maps.Keys(silent)), ", ") + ": the tool does not announce its sending"
+	}
 }
 
 // Clean is the run that the others are compared with.

@@ -73,6 +73,7 @@ func (t *tester) run(ctx context.Context) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
+	report.leaveOut(m)
 	faults := m.faults(t.config.Modes) // made from the points, of which some go now
 	writes, points := t.chosen(m.writes), t.chosen(m.points)
 	all := append(append(writes, points...), faults...)
@@ -138,7 +139,7 @@ func (t *tester) row(ctx context.Context, b *boundary) *Row {
 		return r
 	}
 	judge(r, b, t.clean, got)
-	r.lies = t.clean.lies(got.effects, r.Name)
+	r.lies = append(t.clean.lies(got.effects, r.Name), r.unfounded(b)...)
 	return r
 }
 

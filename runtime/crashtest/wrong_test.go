@@ -47,6 +47,7 @@ func TestWrongWorkflowsAreCaughtAndTheToolIsNamed(t *testing.T) {
 				"asked": {class: "verify", asks: true, says: func(bool) bool { return true }},
 			},
 			tool: "asked", at: []crashtest.Point{crashtest.H1, crashtest.H2}, says: "1 effects are missing",
+			lie: "asked is declared verify, but its verify query found a call that had not been applied",
 		},
 		{
 			name:  "a read that writes",
