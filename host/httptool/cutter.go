@@ -97,16 +97,22 @@ func (c *cutter) cut(b []byte) []byte {
 	return append(out, b[end:]...)
 }
 
-// find returns where the forms are, also where one overlaps itself.
+// find returns where the forms are. Where one overlaps itself that is one place:
+// a receiver that says aaaaaaaa a million times must not cost a million of them.
 func (c *cutter) find(b []byte) []span {
 	var spans []span
 	for _, f := range c.forms {
+		first := len(spans)
 		for from := 0; ; from++ {
 			i := bytes.Index(b[from:], []byte(f.text))
 			if i < 0 {
 				break
 			}
 			from += i
+			if last := len(spans) - 1; last >= first && from < spans[last].to {
+				spans[last].to = from + len(f.text)
+				continue
+			}
 			spans = append(spans, span{from, from + len(f.text), f.mark})
 		}
 	}

@@ -97,16 +97,19 @@ func (t *tool) send(ctx context.Context, s *sending, values map[string]string, c
 	}
 	r.wait, r.waits = retryAfter(resp.Header, time.Now())
 	body, err := readBody(resp)
+	if err == nil && len(body) <= maxAnswer {
+		body = cut.body(body) // marks may be longer than what they stand for
+	}
 	switch {
 	case err != nil:
 		r.cut = t.explain(ctx, s, err, true)
 		r.cut.message = shorten(cut.text("the answer broke off: "+r.cut.message), maxMessage)
 		body = nil
 	case len(body) > maxAnswer:
-		r.cut = &failure{sent: true, code: "answer_too_large", message: fmt.Sprintf("the answer is longer than %d bytes and was not read", maxAnswer)}
+		r.cut = &failure{sent: true, code: "answer_too_large", message: fmt.Sprintf("the answer is longer than %d bytes and was not kept", maxAnswer)}
 		body = nil
 	}
-	r.response = response(resp, body, cut)
+	r.response = response(resp, body)
 	return r, nil
 }
 
@@ -126,9 +129,7 @@ type watch struct {
 	sent     atomic.Bool // a byte of the request may have left
 }
 
-// gotConn is called by net/http before it writes anything to the connection. It
-// may come twice: a kept connection that turns out closed before the first byte
-// is replaced.
+// gotConn is called by net/http before it writes anything to the connection.
 func (w *watch) gotConn(info httptrace.GotConnInfo) {
 	w.announce()
 	// Who listens may have taken its time. A request that leaves after its
@@ -161,8 +162,8 @@ func (t *tool) explain(ctx context.Context, s *sending, err error, sent bool) *f
 	return f
 }
 
-func response(resp *http.Response, body []byte, cut *cutter) host.Response {
-	r := host.Response{Status: resp.StatusCode, Type: abi.TypeBytes, Body: cut.body(body)}
+func response(resp *http.Response, body []byte) host.Response {
+	r := host.Response{Status: resp.StatusCode, Type: abi.TypeBytes, Body: body}
 	if isJSON(resp.Header.Get("Content-Type"), r.Body) && validJSON(r.Body) {
 		r.Type = abi.TypeJSON
 	}

@@ -2,9 +2,13 @@ package httptool
 
 import (
 	"context"
+	"errors"
 	"net"
+	"net/http"
 	"net/netip"
 	"net/url"
+	"syscall"
+	"time"
 
 	"github.com/pawl-dev/pawl/host"
 )
@@ -58,6 +62,28 @@ func Resolve(t host.Tool, names map[string]string) {
 		}
 		return dial(ctx, network, address)
 	}
+}
+
+// Transport is a tool's.
+func Transport(t host.Tool) *http.Transport { return transportOf(t).transport }
+
+// ResolveWith has a tool look names up with r. would is told of each address
+// that the tool is willing to dial, and none of them is dialled.
+func ResolveWith(t host.Tool, r *net.Resolver, would func(address string)) {
+	d := newDialer(false, time.Second)
+	look := d.Control
+	d.Resolver, d.Control = r, func(network, address string, c syscall.RawConn) error {
+		if look == nil {
+			would(address)
+			return errors.New("not dialled by a test")
+		}
+		if err := look(network, address, c); err != nil {
+			return err
+		}
+		would(address)
+		return errors.New("not dialled by a test")
+	}
+	transportOf(t).transport.DialContext = d.DialContext
 }
 
 func transportOf(t host.Tool) *tool {

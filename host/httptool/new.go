@@ -18,8 +18,9 @@ const secretPrefix = "secret."
 // named are read at every sending.
 //
 // The error joins a [*FieldError] for everything that is wrong. The tool also
-// implements [host.Checker], [host.Shower], [host.Receiving], [host.Verifier] if it
-// has a verify query, and [io.Closer], which closes its idle connections.
+// implements [host.Checker], [host.Shower], [host.Receiving], and [host.Verifier]
+// if it has a verify query. There is nothing to close: no connection outlives its
+// call.
 func New(id string, c host.Contract, cfg *Config, secrets map[string]host.Secret) (host.Tool, error) {
 	b := &builder{cfg: cfg, tool: &tool{id: id, contract: c}, known: secrets}
 	b.request()
@@ -32,10 +33,7 @@ func New(id string, c host.Contract, cfg *Config, secrets map[string]host.Secret
 	}
 	b.rules(verifier)
 	b.tool.contract = b.tool.contract.WithDefaults()
-	// Who cannot be asked gets a connection of its own for every call: a kept
-	// one that has gone stale would leave an outcome that a person must find out.
-	fresh := verifier == nil && c.Effect != host.Read
-	b.tool.transport = newTransport(slices.Contains(cfg.Allow, "private"), fresh, b.tool.contract.Timeout)
+	b.tool.transport = newTransport(slices.Contains(cfg.Allow, "private"), b.tool.contract.Timeout)
 	if verifier != nil {
 		return verifier, nil
 	}

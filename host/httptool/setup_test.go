@@ -31,7 +31,6 @@ func build(t *testing.T, c host.Contract, cfg *httptool.Config, secrets map[stri
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = tool.(io.Closer).Close() })
 	return tool
 }
 

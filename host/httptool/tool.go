@@ -40,12 +40,6 @@ func (t *tool) ID() string { return t.id }
 // Contract implements [host.Tool].
 func (t *tool) Contract() host.Contract { return t.contract.WithDefaults() }
 
-// Close closes idle connections; they would close by themselves after a while.
-func (t *tool) Close() error {
-	t.transport.CloseIdleConnections()
-	return nil
-}
-
 // Check implements [host.Checker].
 func (t *tool) Check(c *host.Call) error {
 	_, err := t.render(c, t.contract.KeyText(c.Key))
