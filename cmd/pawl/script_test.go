@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"net/http"
@@ -17,6 +19,13 @@ import (
 var update = flag.Bool("update", false, "write the expected files in the scripts anew")
 
 func TestMain(m *testing.M) {
+	if text := os.Getenv("PAWL_TEST_ARGUMENTS"); text != "" { // pawl under another user's id
+		var args []string
+		if err := json.Unmarshal([]byte(text), &args); err != nil {
+			panic(err)
+		}
+		os.Exit(run(context.Background(), args, nil, os.Stdout, os.Stderr))
+	}
 	status := m.Run()
 	http.DefaultClient.CloseIdleConnections() // of the scripts' own commands
 	if err := goleak.Find(); err != nil && status == 0 {

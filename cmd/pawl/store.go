@@ -37,7 +37,11 @@ func (g *Globals) open(ctx context.Context, opts pawl.Options) (keeper, error) {
 func (g *Globals) openStore(ctx context.Context, opts pawl.Options) (*workplace, error) {
 	store, err := kv.Open(g.Data, nil)
 	if err != nil {
-		return nil, otherwise(fmt.Errorf("the data directory %s cannot be opened: %w", g.Data, err), "store_unavailable",
+		err = fmt.Errorf("the data directory %s cannot be opened: %w", g.Data, err)
+		if hint := rightsHint(g.Data, err); hint != "" {
+			return nil, &problem{Code: "store_unavailable", Message: message(err), Hint: hint, Status: statusUnavailable}
+		}
+		return nil, otherwise(err, "store_unavailable",
 			"look at the directory, or use another one with --data DIR or PAWL_DATA", statusUnavailable)
 	}
 	opts.CacheDir, opts.Grace = g.cacheDir(), grace
