@@ -60,10 +60,8 @@ func readAnswers(named, folder string, tools map[string]*declared) (*answersFile
 
 func (a *answersFile) check(tools map[string]*declared) error {
 	var wrong tomlfile.Errors
-	fault := func(p tomlfile.Path, format string, args ...any) *tomlfile.Error {
-		e := a.file.Errorf(p, format, args...)
-		wrong = append(wrong, e)
-		return e
+	fault := func(p tomlfile.Path, format string, args ...any) {
+		wrong = append(wrong, a.file.Errorf(p, format, args...))
 	}
 	if a.Pawl != 1 {
 		fault(tomlfile.Path{"pawl"}, "the file must say pawl = 1, its format; this program knows no other")
@@ -72,10 +70,11 @@ func (a *answersFile) check(tools map[string]*declared) error {
 		at, t := tomlfile.Path{"tool", id}, a.Tool[id]
 		d := tools[id]
 		if d == nil {
-			e := fault(at, "the tools file has no tool %q", id)
+			e := a.file.Errorf(at, "the tools file has no tool %q", id)
 			if s := tomlfile.Suggest(id, slices.Sorted(maps.Keys(tools))); s != "" {
 				e.WithHint("did you mean %q?", s)
 			}
+			wrong = append(wrong, e)
 			continue
 		}
 		if status := at.Add("status"); a.file.Has(status) && (t.Status < 200 || t.Status > 299) {
