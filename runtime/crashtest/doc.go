@@ -5,7 +5,8 @@
 //
 // [Run] first lets one run end in peace. From what that run did it makes the
 // matrix: for every call the points [H0] to [H5], for every step [H6], and the
-// points before and after the last write of each step, named E1, E2, and so on.
+// points before and after the last write of each step, named E1, E2, and so on;
+// for further tries and attempts, waits and parks, points of their own.
 // For each of them a run is begun in a process of its own, which is killed there
 // with SIGKILL; a fresh process reads the checkpoint document, and another one
 // resumes. Then the receivers' own ledgers are compared with those of the clean
