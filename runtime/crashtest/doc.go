@@ -10,7 +10,10 @@
 // For each of them a run is begun in a process of its own, which is killed there
 // with SIGKILL; a fresh process reads the checkpoint document, and another one
 // resumes. Then the receivers' own ledgers are compared with those of the clean
-// run: equal output alone would prove nothing.
+// run: equal output alone would prove nothing. Receivers that are [Faulty] can
+// also be told to go wrong, in rows without a kill.
+//
+// Go tests call [Matrix], and their TestMain is [Main].
 //
 // The processes are the caller's program again: it calls [Child] when it is
 // started as one.
