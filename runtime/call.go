@@ -19,6 +19,10 @@ import (
 func (a *attempt) call(ctx context.Context, r *sandbox.Request) (*sandbox.Reply, error) {
 	index := a.calls
 	a.calls++
+	if limit := a.step.Limits.Calls; limit > 0 && index-limit >= patienceWithRefusals {
+		return nil, &sandbox.Trap{Code: sandbox.TrapCallLimit, Message: fmt.Sprintf(
+			"it called %d times more than its limit of %d calls (limits.calls), and was refused each time", patienceWithRefusals, limit)}
+	}
 	tool, id := a.granted(r.Tool)
 	hash, hashErr := requestHash(id, r)
 	known, err := a.known(index, r.Tool, id, hash)
@@ -283,6 +287,10 @@ func (a *attempt) refuse(r *sandbox.Request, tool host.Tool, c *host.Call, hashE
 	}
 	return abi.OK, "", ""
 }
+
+// patienceWithRefusals is how many calls beyond its own limit a step is refused
+// before it is ended: each refusal is recorded.
+const patienceWithRefusals = 1000
 
 // longestRefusal bounds the text of a refusal in bytes: a request may name
 // anything.

@@ -79,6 +79,7 @@ const (
 	TrapBadOutput        = "bad_output"    // the output is not JSON
 	TrapBadFailure       = "bad_failure"   // the failure is not what abi.Failure says
 	TrapWorkLimit        = "work_limit"    // Entry.Work is spent
+	TrapCallLimit        = "call_limit"    // it went on calling long after its limit of calls
 	TrapOutOfMemory      = "out_of_memory" // the limit of memory pages is reached
 	TrapPanic            = "panic"         // a Go or Rust panic, a fatal error of the Go runtime
 	TrapExit             = "exit"          // the guest left with an exit status

@@ -137,6 +137,7 @@ func (in *instance) request(memory api.Memory, tool, request span) (*Request, er
 	if len(view) > maxFrame {
 		return nil, tooLarge("call: request", len(view), maxFrame)
 	}
+	in.work.pay(len(view))
 	if r.Body, err = abi.SplitFrame(slices.Clone(view), &r.Head); err != nil {
 		return nil, &Trap{TrapBadFrame, "call: request: " + err.Error()}
 	}
@@ -169,6 +170,7 @@ func (in *instance) take(memory api.Memory, room span) (int32, error) {
 		return -int32(len(slot)), nil
 	}
 	copy(dst, slot)
+	in.work.pay(len(slot))
 	return int32(len(slot)), nil
 }
 
@@ -185,6 +187,7 @@ func (in *instance) put(memory api.Memory, kind abi.PutKind, data span) error {
 	if err != nil {
 		return err
 	}
+	in.work.pay(len(view))
 	level, isLog := putLevels[kind]
 	switch {
 	case isLog:

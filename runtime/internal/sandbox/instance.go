@@ -95,6 +95,7 @@ func (in *instance) config(ctx context.Context) wazero.ModuleConfig {
 				if ctx.Err() != nil {
 					return ended(ctx)
 				}
+				in.work.pay(len(p) + bytesPerUnit) // a million empty pieces are work too
 				return f(p)
 			})
 		}

@@ -29,6 +29,9 @@ const (
 	maxSlice             = 1 << 20
 )
 
+// bytesPerUnit is what one unit of work does of a bulk operation.
+const bytesPerUnit = 256
+
 // work is what a guest has computed. Its counter is a global of the module and
 // goes down from what was granted; below zero the guest looks up.
 type work struct {
@@ -57,6 +60,16 @@ func (w *work) done() int64 {
 		return 0
 	}
 	return min(w.granted-int64(w.left.Get()), w.limit)
+}
+
+// pay counts bytes that the host copies, makes or reads for the guest as a bulk
+// operation of the guest's own would be: one call may name all of its memory.
+// What is beyond the limit ends the guest at its next head. Before the first
+// function there is nothing to pay.
+func (w *work) pay(bytes int) {
+	if left, ok := w.left.(api.MutableGlobal); ok {
+		left.Set(uint64(int64(left.Get()) - int64(bytes/bytesPerUnit)))
+	}
 }
 
 // report tells the meter.

@@ -53,7 +53,10 @@ func (m *metered) counts(ctx context.Context, module *sandbox.Module) ([]int64, 
 // What is counted, counted by hand: one for the entry of each function, one for
 // each round of a loop, one and one for each 256 bytes for a bulk operation.
 //
-// Seen red with the work told only at looks, without it after a trap, and
+// What the host does for a guest is counted like a bulk operation, and one more
+// for each piece of a stream.
+//
+// Seen red with what the host does not paid for, with the work told only at looks, without it after a trap, and
 // without it after a trap of the start function.
 func TestWorkIsCountedExactly(t *testing.T) {
 	t.Parallel()
@@ -65,6 +68,11 @@ func TestWorkIsCountedExactly(t *testing.T) {
 		p.Start = start
 		return p
 	}
+	wasi := func(function string, shape wasmtest.Shape, arguments string) wasmtest.Program {
+		p := plain(arguments + wasmtest.CallTo(wasmtest.FnFirst) + wasmtest.OpDrop + wasmtest.Done)
+		p.Imports = append(p.Imports, wasmtest.Function{Module: "wasi_snapshot_preview1", Export: function, Shape: shape})
+		return p
+	}
 	for name, row := range map[string]struct {
 		program wasmtest.Program
 		want    []int64
@@ -74,6 +82,9 @@ func TestWorkIsCountedExactly(t *testing.T) {
 		"loops around calls":            {plain(rounds(10, 1) + wasmtest.GoodCall + rounds(20, 1) + wasmtest.GoodCall + wasmtest.Done), []int64{11, 31, 31}, ""},
 		"many slices":                   {plain(rounds(5_000_000, 1) + wasmtest.GoodCall + wasmtest.Done), []int64{5_000_001, 5_000_001}, ""},
 		"a bulk operation":              {plain(wasmtest.Const(2000) + wasmtest.Const(0) + wasmtest.Const(1024) + fill + wasmtest.Done), []int64{6}, ""},
+		"a put of 1,024 bytes":          {plain(wasmtest.HostPut(abi.PutInfo, 0, 1024) + wasmtest.Done), []int64{5}, ""},
+		"random numbers":                {wasi("random_get", wasmtest.ShapeTake, wasmtest.Const(4096)+wasmtest.Const(2560)), []int64{12}, ""},
+		"32 empty pieces of a write":    {wasi("fd_write", wasmtest.ShapePoll, wasmtest.Const(2)+wasmtest.Const(1024)+wasmtest.Const(32)+wasmtest.Const(0)), []int64{33}, ""},
 		"initialising":                  {with("_initialize", rounds(7, 0), ""), []int64{9}, ""},
 		"a start function":              {with("go", rounds(7, 0), "go"), []int64{9}, ""},
 		"a trap":                        {plain(rounds(100, 1) + wasmtest.OpUnreachable), []int64{101}, sandbox.TrapUnreachable},

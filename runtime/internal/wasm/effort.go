@@ -14,6 +14,7 @@ const (
 	quartersBlock  = 1
 	quartersBranch = 4
 	quartersLoop   = 8 // its head is counted
+	quartersBulk   = 8 // so is its size
 	entriesQuarter = 2 // of a br_table
 )
 

@@ -20,7 +20,7 @@ type Limits struct {
 	// branches, locals and calls, in microseconds of a slow machine. Defaults to
 	// 2,000,000.
 	FunctionEffort int
-	// Effort is the same of the whole module. Defaults to 50,000,000.
+	// Effort is the same of the whole module. Defaults to 10,000,000.
 	Effort int
 }
 
@@ -32,7 +32,7 @@ func (l Limits) withDefaults() Limits {
 		BodySize:       cmp.Or(l.BodySize, 1<<20),
 		Locals:         cmp.Or(l.Locals, 10_000),
 		FunctionEffort: cmp.Or(l.FunctionEffort, 2_000_000),
-		Effort:         cmp.Or(l.Effort, 50_000_000),
+		Effort:         cmp.Or(l.Effort, 10_000_000),
 	}
 }
 

@@ -104,7 +104,7 @@ func (c *coder) operands(at int, op opcode) {
 // says.
 func (c *coder) bulkOperation(at int, what patchKind) {
 	c.bulk = true
-	c.effort.quarters += quartersBranch
+	c.effort.quarters += quartersBulk
 	c.patch(at, what)
 }
 
