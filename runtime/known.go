@@ -41,7 +41,7 @@ func traps() []string {
 		sandbox.TrapBadPointer, sandbox.TrapBadFrame, sandbox.TrapBadToolName, sandbox.TrapBadKind, sandbox.TrapTooLarge,
 		sandbox.TrapCallInitialize, sandbox.TrapPutInitialize, sandbox.TrapCallInDescribe, sandbox.TrapSecondOutput,
 		sandbox.TrapSecondFailure, sandbox.TrapOutputAndFailure, sandbox.TrapNoOutput, sandbox.TrapNoFailure,
-		sandbox.TrapBadReturn, sandbox.TrapBadOutput, sandbox.TrapBadFailure, sandbox.TrapWorkLimit, sandbox.TrapOutOfMemory,
+		sandbox.TrapBadReturn, sandbox.TrapBadOutput, sandbox.TrapBadFailure, sandbox.TrapWorkLimit, sandbox.TrapCallLimit, sandbox.TrapOutOfMemory,
 		sandbox.TrapPanic, sandbox.TrapExit, sandbox.TrapUnreachable, sandbox.TrapStackOverflow, sandbox.TrapOutOfBounds,
 		sandbox.TrapDivideByZero, sandbox.TrapOther,
 	}
