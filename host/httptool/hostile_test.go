@@ -419,7 +419,7 @@ func TestAnAnswerBeforeTheRequestWasRead(t *testing.T) {
 			}
 			<-heard // the rest is never read
 		})
-		body := `{"a":"` + strings.Repeat("x", 32<<20) + `"}` // more than any buffer between the two
+		body := `{"a":"` + strings.Repeat("x", 12<<20) + `"}` // more than any buffer between the two
 		a := toward(t, host.Once, url, httptool.Config{}).Try(t.Context(), call(body))
 		close(heard)
 		if a.Outcome != want {

@@ -151,10 +151,14 @@ func TestNamesThatResolveToPrivateAddresses(t *testing.T) {
 					t.Errorf("%+v", last)
 				}
 			}
+			mu.Lock()
+			defer mu.Unlock()
 			if !slices.Equal(dialled, row.dialled) || row.code != "" && last.Code != row.code {
 				t.Errorf("dialled %v, want %v; %+v", dialled, row.dialled, last)
 			}
 			// Go asks nobody for a name that is all numbers.
+			names.mu.Lock()
+			defer names.mu.Unlock()
 			if numbers := strings.Trim(row.host, "0123456789.") == ""; names.asked < 3 && !numbers {
 				t.Errorf("asked %d times", names.asked)
 			}
