@@ -29,8 +29,9 @@ const (
 	MaxFailure = 64 << 10
 )
 
-// DescribeLimit is how long pawl_describe may take.
-const DescribeLimit = 5 * time.Second
+// DescribeLimit is how long pawl_describe may take, with the time that it waits
+// for other guests: on a machine with much to do that was once 5 s.
+const DescribeLimit = 30 * time.Second
 
 // Limits of the log of one entry, which a guest cannot notice.
 const (
