@@ -47,6 +47,7 @@ type body struct {
 	// Guarded by the engine's mu.
 	lease kv.Lease
 	timer *time.Timer
+	wakes time.Time     // when the timer is due; what it waits for may not have come by then
 	waits *journal.Wait // what it sleeps for, if a call waits
 	// sleeps is what people who look are shown of the run while it sleeps.
 	sleeps string

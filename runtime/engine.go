@@ -238,13 +238,16 @@ func (e *Engine) sleep(b *body, due time.Time) {
 	if due.After(time.Now()) && e.over(b) {
 		due = time.Now() // what it waits for came while it went to sleep
 	}
+	b.wakes = due
 	b.timer = time.AfterFunc(time.Until(due), func() {
 		e.mu.Lock()
 		ended := b.era.stopping.Err() != nil
 		if ended {
 			b.timer = nil
 		} else if due := e.still(b, time.Now()); !due.IsZero() {
+			b.wakes = due
 			b.timer.Reset(time.Until(due))
+			b.announce() // who waits for the run may not want to wait so long
 		} else {
 			e.wake(b)
 		}

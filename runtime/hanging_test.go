@@ -119,6 +119,46 @@ func TestDeadlineEndsEveryWait(t *testing.T) {
 	})
 }
 
+// A run waits for what does not come, and looks after it again and again: who
+// waits for the run, and not for so long, is told that it rests.
+//
+// Seen red for the key with the time of the first look taken for that of the next.
+func TestARunThatLooksAgainAndAgainRests(t *testing.T) {
+	t.Parallel()
+	t.Run("for a business key", func(t *testing.T) {
+		t.Parallel()
+		lost := host.Func("once", func(context.Context, *host.Call, any) (any, error) { panic("lost") }, nil)
+		bubble(t, []host.Tool{lost}, func(t *testing.T, e *pawl.Engine) {
+			const call = `{"call":"once","key":"k"}`
+			rests(t, begin(t, e, "", `tools = ["once"]`, "r1", call), 0, pawl.StateNeedsDecision, "unknown")
+			looks(t, begin(t, e, "", `tools = ["once"]`, "r2", call), "key")
+		})
+	})
+	t.Run("for credentials", func(t *testing.T) {
+		t.Parallel()
+		pay := &plain{id: "keyed", contract: host.Contract{Effect: host.Keyed}}
+		pay.f = func(int64, *host.Call) host.Answer { return refusedCredentials }
+		bubble(t, []host.Tool{pay}, func(t *testing.T, e *pawl.Engine) {
+			begin(t, e, "", `tools = ["keyed"]`, "r1", `{"call":"keyed"}`)
+			looks(t, begin(t, e, "", `tools = ["keyed"]`, "r2", `{"call":"keyed"}`), "tool_paused")
+		})
+	})
+}
+
+// looks waits for a run that waits for longer than a second, at any time.
+func looks(t *testing.T, r *pawl.Run, code string) {
+	t.Helper()
+	for _, past := range []time.Duration{0, 5 * time.Minute, 24 * time.Hour} {
+		time.Sleep(past)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		c, err := r.Wait(ctx, time.Second)
+		cancel()
+		if err != nil || c.State != pawl.StateWaiting || c.Reasons[0].Code != code {
+			t.Fatalf("after %s: %v, %+v", past, err, c)
+		}
+	}
+}
+
 // overdue waits until the run's deadline of an hour is over.
 func overdue(t *testing.T, r *pawl.Run) {
 	t.Helper()

@@ -87,8 +87,8 @@ func (r *Run) goOn() error {
 // opens the store anew and goes on with it, unless [Options.NoRecovery] is set.
 func (r *Run) Wait(ctx context.Context, longest time.Duration) (*Checkpoint, error) {
 	for {
-		b, changed, sleeping := r.engine.watch(r.id)
-		if changed == nil || (sleeping && time.Until(b.due()) > longest) {
+		_, changed, due := r.engine.watch(r.id)
+		if changed == nil || time.Until(due) > longest {
 			return r.rested()
 		}
 		select {
@@ -108,26 +108,30 @@ func (r *Run) rested() (*Checkpoint, error) {
 	return c, errors.Join(r.engine.troubles[r.id], err)
 }
 
-// watch returns the body that executes the run, if there is one, and a channel
-// that is closed when it next sleeps, wakes or leaves. The channel is nil if
-// the engine does not go on with the run by itself.
-func (e *Engine) watch(id string) (b *body, changed <-chan struct{}, sleeping bool) {
+// watch returns the body that executes the run, if there is one, a channel that
+// is closed when it next sleeps, wakes or leaves, and until when it sleeps, zero
+// if it does not. The channel is nil if the engine does not go on with the run by
+// itself.
+func (e *Engine) watch(id string) (b *body, changed <-chan struct{}, due time.Time) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	b = e.live[id]
 	if _, expected := e.expected[id]; b == nil && expected {
-		return nil, e.arrived, false
+		return nil, e.arrived, time.Time{}
 	}
 	if b == nil {
-		return nil, nil, false
+		return nil, nil, time.Time{}
 	}
-	return b, b.changed, b.timer != nil
+	if b.timer != nil {
+		due = b.wakes
+	}
+	return b, b.changed, due
 }
 
 // executing reports whether this process executes the run now, or will.
 func (e *Engine) executing(id string) (live, queued bool) {
-	b, changed, sleeping := e.watch(id)
-	return b != nil && !sleeping, b == nil && changed != nil
+	b, changed, due := e.watch(id)
+	return b != nil && due.IsZero(), b == nil && changed != nil
 }
 
 // Await waits for the run's output and decodes it. It waits as long as the run
