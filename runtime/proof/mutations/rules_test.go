@@ -22,7 +22,7 @@ func on(pkg, test string) guard { return guard{pkg: pkg, test: test} }
 
 // power is the model of random workflows whose power is cut. Each rule that it
 // guards takes it some hundreds of crashes at most.
-var power = guard{"runtime/proof/power", "TestPowerCuts", []string{"-crashes", "2500", "-rapid.shrinktime", "1s"}}
+var power = guard{"runtime/proof/power", "TestPowerCuts", []string{"-crashes", "2500", "-rapid.shrinktime", "1s", "-rapid.nofailfile"}}
 
 var rules = []rule{
 	{
