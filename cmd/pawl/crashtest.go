@@ -19,11 +19,11 @@ import (
 type crashtestCommand struct {
 	Dir      string   `arg:"" optional:"" complete:"dir" default:"." help:"Folder of the workflow."`
 	Input    string   `help:"The input of every run as JSON; - reads standard input. Without it the input is null." placeholder:"FILE" complete:"file"`
-	Fakes    string   `help:"File that says what the tools' stand-ins answer. Default: fakes.toml beside the workflow, if there is one." placeholder:"FILE" complete:"file"`
+	Fakes    string   `help:"File that says what the tools' fakes answer. Default: fakes.toml beside the workflow, if there is one." placeholder:"FILE" complete:"file"`
 	Real     bool     `help:"Reach the real tools, as tools.toml has them, through a process that watches and holds their calls. Every row really writes."`
 	Yes      bool     `help:"With --real: yes, write to receivers that are not on this machine."`
 	JUnit    string   `name:"junit" help:"Write the rows as JUnit XML too." placeholder:"FILE" complete:"file"`
-	Points   []string `help:"Make only the rows of these points: H0 to H6, and E for before and after the last write of each step." placeholder:"POINT"`
+	Points   []string `help:"Make only the rows of these points: H0 to H6, E for before and after the last write of each step, retry, wait, park, begin, and fault for receivers that go wrong." placeholder:"POINT"`
 	Parallel int      `help:"How many rows are under way at once." default:"2" placeholder:"N"`
 	Keep     bool     `help:"Keep the stores and ledgers of all runs, and say where they are."`
 }
@@ -74,18 +74,22 @@ func (c *crashtestCommand) run(ctx context.Context, g *Globals) (err error) {
 
 // points are those that were asked for; nil for all.
 func (c *crashtestCommand) points() (points []crashtest.Point, err error) {
-	known := []crashtest.Point{crashtest.H0, crashtest.H1, crashtest.H2, crashtest.H3, crashtest.H4, crashtest.H5, crashtest.H6}
-	for _, p := range c.Points {
-		switch p = strings.ToUpper(p); {
-		case p == "E":
-			points = append(points, crashtest.BeforeWrite, crashtest.AfterWrite)
-		case slices.Contains(known, crashtest.Point(p)):
-			points = append(points, crashtest.Point(p))
-		default:
+	known := map[string][]crashtest.Point{"e": {crashtest.BeforeWrite, crashtest.AfterWrite}}
+	for _, p := range []crashtest.Point{
+		crashtest.H0, crashtest.H1, crashtest.H2, crashtest.H3, crashtest.H4, crashtest.H5, crashtest.H6,
+		crashtest.Retry, crashtest.Wait, crashtest.Park, crashtest.Begin, crashtest.Fault,
+	} {
+		known[strings.ToLower(string(p))] = []crashtest.Point{p}
+	}
+	for _, name := range c.Points {
+		p := known[strings.ToLower(name)]
+		if p == nil {
 			return nil, &problem{
-				Code: "usage", Message: fmt.Sprintf("there is no point %q", p), Hint: "H0 to H6, or E: pawl crashtest --help", Status: statusUsage,
+				Code: "usage", Message: fmt.Sprintf("there is no point %q", name),
+				Hint: "H0 to H6, E, retry, wait, park, begin, fault: pawl crashtest --help", Status: statusUsage,
 			}
 		}
+		points = append(points, p...)
 	}
 	return points, nil
 }
@@ -104,7 +108,7 @@ type crashTest struct {
 	names    map[string]string // by which the steps call a used tool
 	answers  *answersFile
 	standIns *standIns
-	witness  *witness // of real receivers; nil for stand-ins
+	witness  *witness // of real receivers; nil for fakes
 }
 
 // read reads the files.
@@ -156,7 +160,7 @@ func (t *crashTest) run(ctx context.Context) error {
 		t.watch(config, view)
 	case len(t.used) > 0:
 		config.Receivers = t.receivers
-		if t.points == nil {
+		if t.points == nil || slices.Contains(t.points, crashtest.Fault) {
 			config.Modes = crashtest.Modes()
 		}
 		if err := writeFile(t.planFile(), t.standIns.plan); err != nil {

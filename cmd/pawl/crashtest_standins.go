@@ -46,7 +46,7 @@ func (c *standinsCommand) Run(ctx context.Context, g *Globals) error {
 // ledgerDir is where the ledger of a row is.
 func ledgerDir(dir string) string { return filepath.Join(dir, "ledger") }
 
-// receivers starts the stand-ins of one run and says where its tools find them.
+// receivers starts the fakes of one run and says where its tools find them.
 func (t *crashTest) receivers(ctx context.Context, dir string) (crashtest.Receivers, error) {
 	cmd, err := again("crash-standins", "--plan", t.planFile())
 	if err != nil {

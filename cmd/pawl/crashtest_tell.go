@@ -37,10 +37,10 @@ func (t *crashTest) untested(report *crashtest.Report) (sentences []string) {
 		return append(sentences, t.witness.untested())
 	}
 	if len(t.used) > 0 {
-		say("Not tested: whether the real receivers keep what %s declares of them. The stand-ins do.", t.tools)
+		say("Not tested: whether the real receivers keep what %s declares of them. The fakes do.", t.tools)
 	}
 	if s := t.standIns; len(s.unasked) > 0 {
-		say("Not tested: the verify query of %s, in whose place the stand-in was asked its own: no answer could be guessed that the expressions take. "+
+		say("Not tested: the verify query of %s, in whose place the fake was asked its own: no answer could be guessed that the expressions take. "+
 			"Write applied and absent into %s.", strings.Join(s.unasked, ", "), t.answers.name)
 	}
 	if s := t.standIns; len(s.shortened) > 0 {
@@ -89,7 +89,7 @@ func (t *crashTest) guessed(answers map[string]string, last string) (ids []strin
 	return ids
 }
 
-// given are the last answers that the stand-ins of the clean run gave, by tool,
+// given are the last answers that the fakes of the clean run gave, by tool,
 // and the tool that was answered last.
 func (t *crashTest) given() (answers map[string]string, last string) {
 	f, err := os.Open(filepath.Join(ledgerDir(filepath.Join(t.dir, "clean")), standin.FileName))

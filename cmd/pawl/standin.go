@@ -113,7 +113,7 @@ type detour struct {
 	Unasked []string `json:"unasked,omitempty"`
 }
 
-// readDetour reads what writeDetour wrote.
+// readDetour reads the file of a detour.
 func readDetour(path string) (*detour, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -12,9 +11,9 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
+	"github.com/pawl-dev/pawl/host/httptool"
 	"github.com/pawl-dev/pawl/runtime/crashtest"
 	"github.com/pawl-dev/pawl/runtime/crashtest/fakes/standin"
 )
@@ -85,12 +84,13 @@ type heldCall struct {
 
 func (r *observed) serve() (err error) {
 	for _, private := range []bool{false, true} {
-		r.transports[private] = &http.Transport{
-			// A connection that is used twice may break just then, and net/http would
-			// send a request with a key again by itself.
-			DisableKeepAlives: true, DisableCompression: true,
-			DialContext: (&net.Dialer{Timeout: 30 * time.Second, Control: only(private)}).DialContext,
+		dialer := &net.Dialer{Timeout: 30 * time.Second}
+		if !private {
+			dialer.Control = httptool.RefusePrivate
 		}
+		// A connection that is used twice may break just then, and net/http would
+		// send a request with a key again by itself.
+		r.transports[private] = &http.Transport{DisableKeepAlives: true, DisableCompression: true, DialContext: dialer.DialContext}
 	}
 	if r.listener, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
 		return err
@@ -98,20 +98,6 @@ func (r *observed) serve() (err error) {
 	r.server = &http.Server{Handler: r, ReadHeaderTimeout: 10 * time.Second}
 	r.served.Go(func() { _ = r.server.Serve(r.listener) }) // ends with Close
 	return nil
-}
-
-// only refuses addresses that a tool may not reach.
-func only(private bool) func(network, address string, _ syscall.RawConn) error {
-	return func(_, address string, _ syscall.RawConn) error {
-		at, err := netip.ParseAddrPort(address)
-		if err != nil {
-			return err
-		}
-		if ip := at.Addr().Unmap(); !private && (ip.IsPrivate() || !ip.IsGlobalUnicast()) {
-			return fmt.Errorf("%s is a private address; the tool does not allow those", ip)
-		}
-		return nil
-	}
 }
 
 func isLoopback(name string) bool {

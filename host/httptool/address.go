@@ -13,10 +13,11 @@ func (e *addressError) Error() string {
 	return fmt.Sprintf("%s is a private address; if that is meant, write allow = [\"private\"] into the tool's table", e.address)
 }
 
-// refusePrivate is a dialer's Control. It sees the address that is about to be
+// RefusePrivate is a dialer's Control. It sees the address that is about to be
 // dialled, so a name that resolves differently from one moment to the next
-// does not get around it.
-func refusePrivate(_, address string, _ syscall.RawConn) error {
+// does not get around it. It refuses whatever is not one of the Internet's
+// addresses.
+func RefusePrivate(_, address string, _ syscall.RawConn) error {
 	ap, err := netip.ParseAddrPort(address)
 	if err != nil || !public(ap.Addr()) {
 		return &addressError{address}

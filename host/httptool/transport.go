@@ -32,7 +32,7 @@ func newTransport(private bool, timeout time.Duration) *http.Transport {
 func newDialer(private bool, timeout time.Duration) *net.Dialer {
 	dialer := &net.Dialer{Timeout: timeout}
 	if !private {
-		dialer.Control = refusePrivate
+		dialer.Control = RefusePrivate
 	}
 	return dialer
 }

@@ -9,6 +9,7 @@ import (
 	"runtime/debug"
 
 	"github.com/pawl-dev/pawl/host/abi"
+	"github.com/pawl-dev/pawl/runtime/internal/wasm"
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
 	"github.com/tetratelabs/wazero/experimental"
@@ -95,7 +96,7 @@ func (in *instance) config(ctx context.Context) wazero.ModuleConfig {
 				if ctx.Err() != nil {
 					return ended(ctx)
 				}
-				in.work.pay(len(p) + bytesPerUnit) // a million empty pieces are work too
+				in.work.pay(len(p) + wasm.BytesPerUnit) // a million empty pieces are work too
 				return f(p)
 			})
 		}

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/pawl-dev/pawl/runtime/internal/wasm"
 	"github.com/tetratelabs/wazero/api"
 )
 
@@ -28,9 +29,6 @@ const (
 	minSlice, firstSlice = 1 << 9, 1 << 13
 	maxSlice             = 1 << 20
 )
-
-// bytesPerUnit is what one unit of work does of a bulk operation.
-const bytesPerUnit = 256
 
 // work is what a guest has computed. Its counter is a global of the module and
 // goes down from what was granted; below zero the guest looks up.
@@ -68,7 +66,7 @@ func (w *work) done() int64 {
 // function there is nothing to pay.
 func (w *work) pay(bytes int) {
 	if left, ok := w.left.(api.MutableGlobal); ok {
-		left.Set(uint64(int64(left.Get()) - int64(bytes/bytesPerUnit)))
+		left.Set(uint64(int64(left.Get()) - int64(bytes/wasm.BytesPerUnit)))
 	}
 }
 

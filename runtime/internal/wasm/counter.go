@@ -33,6 +33,9 @@ const (
 	maxPages  = 1 << 16
 )
 
+// BytesPerUnit is how many bytes one unit of work pays for in a bulk operation.
+const BytesPerUnit = 1 << unitBytes
+
 // code writes the section of the functions' bodies, and last the function that
 // asks for more. It is a function since the compiler makes the calls of an import
 // long, and there are many.

@@ -10,6 +10,7 @@ import (
 	"github.com/pawl-dev/pawl/kv"
 	"github.com/pawl-dev/pawl/kv/kvtest"
 	pawl "github.com/pawl-dev/pawl/runtime"
+	"github.com/pawl-dev/pawl/runtime/proof"
 )
 
 var errDisk = errors.New("input/output error")
@@ -160,7 +161,7 @@ func openOn(t *testing.T, disk *kvtest.Disk, toolsName string, witness bool) *op
 	if err != nil {
 		t.Fatal(err)
 	}
-	engine, err := pawl.Open(t.Context(), store, &pawl.Options{Tools: tools, CacheDir: cacheDir(), NoRecovery: witness})
+	engine, err := pawl.Open(t.Context(), store, &pawl.Options{Tools: tools, CacheDir: proof.CacheDir(), NoRecovery: witness})
 	if err != nil {
 		t.Fatal(err)
 	}

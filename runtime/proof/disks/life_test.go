@@ -12,6 +12,7 @@ import (
 
 	"github.com/pawl-dev/pawl/kv"
 	pawl "github.com/pawl-dev/pawl/runtime"
+	"github.com/pawl-dev/pawl/runtime/proof"
 )
 
 // life is what one process of the engine does: it begins runs, or finds them,
@@ -39,7 +40,7 @@ func (l *life) live() error {
 	if err != nil {
 		return err
 	}
-	engine, err := pawl.Open(context.Background(), store, &pawl.Options{Tools: tools, CacheDir: cacheDir()})
+	engine, err := pawl.Open(context.Background(), store, &pawl.Options{Tools: tools, CacheDir: proof.CacheDir()})
 	if err != nil {
 		return errors.Join(err, store.Close())
 	}

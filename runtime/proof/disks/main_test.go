@@ -3,12 +3,9 @@ package disks_test
 import (
 	"encoding/json"
 	"flag"
-	"fmt"
-	"os"
-	"path/filepath"
 	"testing"
 
-	"go.uber.org/goleak"
+	"github.com/pawl-dev/pawl/runtime/proof"
 )
 
 // A campaign is
@@ -20,29 +17,11 @@ var faults = flag.Int("faults", 2, "how often a process loses its disk under a w
 const lifeVariable = "PAWL_DISKS_LIFE"
 
 func TestMain(m *testing.M) {
-	text := os.Getenv(lifeVariable)
-	if text == "" {
-		goleak.VerifyTestMain(m)
-		return
-	}
-	var l life
-	err := json.Unmarshal([]byte(text), &l)
-	if err == nil {
-		err = l.live()
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	os.Exit(0)
-}
-
-// cacheDir is shared by all test processes of a user, so that a module is
-// compiled once.
-func cacheDir() string {
-	dir, err := os.UserCacheDir()
-	if err != nil {
-		dir = os.TempDir()
-	}
-	return filepath.Join(dir, "pawl-test")
+	proof.Main(m, map[string]func(string) error{lifeVariable: func(text string) error {
+		var l life
+		if err := json.Unmarshal([]byte(text), &l); err != nil {
+			return err
+		}
+		return l.live()
+	}})
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/pawl-dev/pawl/kv"
 	pawl "github.com/pawl-dev/pawl/runtime"
+	"github.com/pawl-dev/pawl/runtime/proof"
 )
 
 // world is a store that lives on, and a receiver.
@@ -158,7 +159,7 @@ func (w *world) documents(dir string, runs []string, f func(id string, c *pawl.C
 		w.t.Fatal(err)
 	}
 	defer store.Close()
-	engine, err := pawl.Open(context.Background(), store, &pawl.Options{Tools: tools, CacheDir: cacheDir(), NoRecovery: true})
+	engine, err := pawl.Open(context.Background(), store, &pawl.Options{Tools: tools, CacheDir: proof.CacheDir(), NoRecovery: true})
 	if err != nil {
 		w.t.Fatal(err)
 	}

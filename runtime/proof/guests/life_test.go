@@ -16,6 +16,7 @@ import (
 	"github.com/pawl-dev/pawl/kv"
 	pawl "github.com/pawl-dev/pawl/runtime"
 	wt "github.com/pawl-dev/pawl/runtime/internal/wasmtest"
+	"github.com/pawl-dev/pawl/runtime/proof"
 )
 
 const (
@@ -83,7 +84,7 @@ func (l life) live() (err error) {
 		return err
 	}
 	v.engine, err = pawl.Open(context.Background(), store, &pawl.Options{
-		Tools: tools, CacheDir: cacheDir(), Logger: slog.New(v), Observer: v.observe,
+		Tools: tools, CacheDir: proof.CacheDir(), Logger: slog.New(v), Observer: v.observe,
 	})
 	if err != nil {
 		return err

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"sync"
 	"testing"
 	"testing/fstest"
@@ -17,6 +15,7 @@ import (
 	"github.com/pawl-dev/pawl/kv/kvtest"
 	pawl "github.com/pawl-dev/pawl/runtime"
 	"github.com/pawl-dev/pawl/runtime/internal/wasmtest"
+	"github.com/pawl-dev/pawl/runtime/proof"
 )
 
 // first is what becomes of the first request that arrives; all others are
@@ -138,14 +137,6 @@ type process struct {
 	store    kv.Store
 }
 
-func cacheDir() string {
-	dir, err := os.UserCacheDir()
-	if err != nil {
-		dir = os.TempDir()
-	}
-	return filepath.Join(dir, "pawl-test")
-}
-
 // life is one process. The power is cut at the n-th boundary of the runs, if n is
 // more than 0. It reports whether that came, and at what.
 func (w *world) life(n int, do func(p *process)) (came pawl.EventKind) {
@@ -164,7 +155,7 @@ func (w *world) life(n int, do func(p *process)) (came pawl.EventKind) {
 			came = e.Kind
 		}
 	}
-	e, err := pawl.Open(w.t.Context(), store, &pawl.Options{Tools: w.tools, CacheDir: cacheDir(), NoRecovery: true, Observer: observe})
+	e, err := pawl.Open(w.t.Context(), store, &pawl.Options{Tools: w.tools, CacheDir: proof.CacheDir(), NoRecovery: true, Observer: observe})
 	if err != nil {
 		w.t.Fatal(err)
 	}

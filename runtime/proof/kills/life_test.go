@@ -15,6 +15,7 @@ import (
 	"github.com/pawl-dev/pawl/host/toolfile"
 	"github.com/pawl-dev/pawl/kv"
 	pawl "github.com/pawl-dev/pawl/runtime"
+	"github.com/pawl-dev/pawl/runtime/proof"
 )
 
 // life is what one process of the engine does, from its start until it is
@@ -81,7 +82,7 @@ func (l *life) live() (err error) {
 		v.tell(told{What: "refused", Text: err.Error()})
 		return nil
 	}
-	v.engine, err = pawl.Open(context.Background(), store, &pawl.Options{Tools: tools, CacheDir: cacheDir()})
+	v.engine, err = pawl.Open(context.Background(), store, &pawl.Options{Tools: tools, CacheDir: proof.CacheDir()})
 	if err != nil {
 		v.tell(told{What: "refused", Text: err.Error()})
 		return store.Close()

@@ -3,12 +3,9 @@ package kills_test
 import (
 	"encoding/json"
 	"flag"
-	"fmt"
-	"os"
-	"path/filepath"
 	"testing"
 
-	"go.uber.org/goleak"
+	"github.com/pawl-dev/pawl/runtime/proof"
 )
 
 // Campaigns are
@@ -28,31 +25,14 @@ const (
 )
 
 func TestMain(m *testing.M) {
-	var err error
-	switch {
-	case os.Getenv(lifeVariable) != "":
-		var l life
-		if err = json.Unmarshal([]byte(os.Getenv(lifeVariable)), &l); err == nil {
-			err = l.live()
-		}
-	case os.Getenv(receiversVariable) != "":
-		err = receive(os.Getenv(receiversVariable))
-	default:
-		goleak.VerifyTestMain(m)
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	os.Exit(0)
-}
-
-// cacheDir is shared by all test processes of a user, so that a module is
-// compiled once.
-func cacheDir() string {
-	dir, err := os.UserCacheDir()
-	if err != nil {
-		dir = os.TempDir()
-	}
-	return filepath.Join(dir, "pawl-test")
+	proof.Main(m, map[string]func(string) error{
+		lifeVariable: func(text string) error {
+			var l life
+			if err := json.Unmarshal([]byte(text), &l); err != nil {
+				return err
+			}
+			return l.live()
+		},
+		receiversVariable: receive,
+	})
 }

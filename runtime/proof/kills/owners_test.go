@@ -15,6 +15,7 @@ import (
 	"github.com/pawl-dev/pawl/kv"
 	"github.com/pawl-dev/pawl/kv/kvtest"
 	pawl "github.com/pawl-dev/pawl/runtime"
+	"github.com/pawl-dev/pawl/runtime/proof"
 )
 
 // Two processes come to one directory at the same moment, where one was killed
@@ -214,7 +215,7 @@ func engineOn(t *testing.T, disk *kvtest.Disk, tools *host.Registry) (e *pawl.En
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err = pawl.Open(t.Context(), store, &pawl.Options{Tools: tools, CacheDir: cacheDir(), NoRecovery: true})
+	e, err = pawl.Open(t.Context(), store, &pawl.Options{Tools: tools, CacheDir: proof.CacheDir(), NoRecovery: true})
 	if err != nil {
 		t.Fatal(err)
 	}

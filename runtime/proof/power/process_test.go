@@ -3,13 +3,12 @@ package power_test
 import (
 	"context"
 	"errors"
-	"os"
-	"path/filepath"
 	"sync"
 
 	"github.com/pawl-dev/pawl/host"
 	"github.com/pawl-dev/pawl/kv/kvtest"
 	pawl "github.com/pawl-dev/pawl/runtime"
+	"github.com/pawl-dev/pawl/runtime/proof"
 )
 
 // process is an engine over a store on the disk, up to its end.
@@ -38,14 +37,6 @@ type planned struct {
 	do func() error
 }
 
-func cacheDir() string {
-	dir, err := os.UserCacheDir()
-	if err != nil {
-		dir = os.TempDir()
-	}
-	return filepath.Join(dir, "pawl-test")
-}
-
 // open begins a process. Its runs lie still until they are let go.
 func (w *world) open() (*process, error) {
 	store, err := w.disk.Open()
@@ -62,7 +53,7 @@ func (w *world) open() (*process, error) {
 		return nil, err
 	}
 	p.Engine, err = pawl.Open(context.Background(), p.store, &pawl.Options{
-		Tools: tools, CacheDir: cacheDir(), Paused: true, Observer: p.observe,
+		Tools: tools, CacheDir: proof.CacheDir(), Paused: true, Observer: p.observe,
 	})
 	if err != nil {
 		return nil, errors.Join(err, store.Close())
