@@ -16,7 +16,7 @@ import (
 func TestRunsAndFind(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	if _, err := b.engine.Find("@last"); !errors.Is(err, pawl.ErrNotFound) {
+	if _, err := b.engine.Lookup("@last"); !errors.Is(err, pawl.ErrNotFound) {
 		t.Errorf("the last of no runs: %v", err)
 	}
 	w := b.deploy(folder(t, "", ""))
@@ -25,17 +25,17 @@ func TestRunsAndFind(t *testing.T) {
 		r := b.start(w, id, `{"one":[]}`)
 		b.rest(r)
 		ids = append(ids, r.ID())
-		if last := b.find("@last"); last.ID() != r.ID() {
+		if last := b.lookup("@last"); last.ID() != r.ID() {
 			t.Errorf("the last is %s, want %s", last.ID(), r.ID())
 		}
 		for _, ref := range []string{id, r.ID(), id[:4], r.ID()[12:]} {
-			if found := b.find(ref); found.ID() != r.ID() {
+			if found := b.lookup(ref); found.ID() != r.ID() {
 				t.Errorf("%q finds %s, want %s", ref, found.ID(), r.ID())
 			}
 		}
 	}
 	for _, ref := range []string{"nobody", "", ids[0][:4]} {
-		if _, err := b.engine.Find(ref); !errors.Is(err, pawl.ErrNotFound) {
+		if _, err := b.engine.Lookup(ref); !errors.Is(err, pawl.ErrNotFound) {
 			t.Errorf("%q: %v", ref, err)
 		}
 	}

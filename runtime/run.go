@@ -22,10 +22,21 @@ func (r *Run) ID() string { return r.id }
 // rather than finding one that was there.
 func (r *Run) Created() bool { return r.made }
 
-// Find returns the run that ref names: its id, its external id, or a prefix or
-// suffix of one of them that fits only one run; "@last" is the newest. It fails
-// with [ErrNotFound].
-func (e *Engine) Find(ref string) (*Run, error) {
+// Find returns the run whose id or external id this is. It fails with
+// [ErrNotFound].
+func (e *Engine) Find(id string) (*Run, error) {
+	run, err := e.book.Find(id)
+	if err != nil {
+		return nil, err
+	}
+	return &Run{engine: e, id: run}, nil
+}
+
+// Lookup returns the run that a person means by ref: its id, its external id, or
+// a prefix or suffix of one of them that fits only one run; "@last" is the newest.
+// Programs that know a run's name use [Engine.Find], which does not take order-10
+// for order-1. It fails with [ErrNotFound].
+func (e *Engine) Lookup(ref string) (*Run, error) {
 	if ref == "@last" {
 		for id, err := range e.book.Runs() {
 			if err != nil {
@@ -35,7 +46,7 @@ func (e *Engine) Find(ref string) (*Run, error) {
 		}
 		return nil, fmt.Errorf("%w: there is no run yet", ErrNotFound)
 	}
-	id, err := e.book.Find(ref)
+	id, err := e.book.Lookup(ref)
 	if err != nil {
 		return nil, err
 	}

@@ -215,6 +215,15 @@ func (b *bundle) wait(r *pawl.Run, longest time.Duration) *pawl.Checkpoint {
 	return c
 }
 
+func (b *bundle) lookup(ref string) *pawl.Run {
+	b.t.Helper()
+	r, err := b.engine.Lookup(ref)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return r
+}
+
 func (b *bundle) find(ref string) *pawl.Run {
 	b.t.Helper()
 	r, err := b.engine.Find(ref)

@@ -19,7 +19,7 @@ import (
 // can name none is not looked for.
 func (s *server) find(c echo.Context) (*pawl.Run, error) {
 	ref := c.Param("run")
-	if ref != "@last" && !pawl.IsExternalID(ref) {
+	if !pawl.IsExternalID(ref) {
 		return nil, fmt.Errorf("%w: no run can be called %.80q", pawl.ErrNotFound, ref)
 	}
 	return s.engine.Find(ref)

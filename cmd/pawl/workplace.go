@@ -25,7 +25,7 @@ type workplace struct {
 func (w *workplace) list(_ context.Context, q *pawl.Query) (*pawl.Page, error) { return w.List(q) }
 
 func (w *workplace) checkpoint(_ context.Context, ref string) (*pawl.Checkpoint, error) {
-	run, err := w.Find(ref)
+	run, err := w.Lookup(ref)
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +66,7 @@ func (w *workplace) start(ctx context.Context, o *startOrder) (waitedRun, error)
 }
 
 func (w *workplace) resume(ctx context.Context, o *resumeOrder) (waitedRun, error) {
-	run, err := w.Find(o.Run)
+	run, err := w.Lookup(o.Run)
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +81,7 @@ func (w *workplace) upgrade(ctx context.Context, run, digest string) error {
 	if err != nil {
 		return err
 	}
-	r, err := w.Find(run)
+	r, err := w.Lookup(run)
 	if err != nil {
 		return err
 	}

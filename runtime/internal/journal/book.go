@@ -160,9 +160,15 @@ func (b *Book) external(v kv.View, id string, ext *external) error {
 	return nil
 }
 
-// Find returns the run that ref names: its full id, its external id, or a
+// Find returns the run whose id or external id this is.
+func (b *Book) Find(id string) (string, error) { return b.find(id, nil) }
+
+// Lookup returns the run that ref names: its full id, its external id, or a
 // prefix or suffix of at least 4 characters that only one run has.
-func (b *Book) Find(ref string) (string, error) {
+func (b *Book) Lookup(ref string) (string, error) { return b.find(ref, b.search) }
+
+// find returns the run that ref is all of the name of, or else what others finds.
+func (b *Book) find(ref string, others func(v kv.View, ref string) (string, error)) (string, error) {
 	var run string
 	err := b.view(func(v kv.View) error {
 		if ref == "" {
@@ -181,10 +187,10 @@ func (b *Book) Find(ref string) (string, error) {
 			}
 			return asUndecodable(run, err)
 		}
-		if !errors.Is(err, ErrNotFound) {
+		if !errors.Is(err, ErrNotFound) || others == nil {
 			return err
 		}
-		run, err = b.search(v, ref)
+		run, err = others(v, ref)
 		return err
 	})
 	return run, err

@@ -13,7 +13,8 @@ import (
 // them that is long enough and fits no other.
 //
 // Seen red with each of the ways left out, with an ambiguous, a short name
-// taken, and with an external id that comes after the search.
+// taken, with an external id that comes after the search, and with parts of a
+// name that a program is given a run for.
 func TestFind(t *testing.T) {
 	t.Parallel()
 	s := newShelf(t)
@@ -46,7 +47,7 @@ func TestFind(t *testing.T) {
 		"":                 "not found",
 		"/":                "not found",
 	} {
-		switch run, err := s.book.Find(ref); {
+		switch run, err := s.book.Lookup(ref); {
 		case strings.HasPrefix(want, "01"):
 			if run != want || err != nil {
 				t.Errorf("%q finds %s, %v, want %s", ref, run, err, want)
@@ -55,9 +56,17 @@ func TestFind(t *testing.T) {
 			t.Errorf("%q: %v, want %s", ref, err, want)
 		}
 	}
+	// A program that knows the name is not given another run.
+	for ref, want := range map[string]string{
+		"01AAAAAAAAAAWXYZ": "01AAAAAAAAAAWXYZ", "refund-T1": "01AAAAAAAAAAWXYZ", "01BB": "", "WXYZ": "", "charge": "", "late": "", "": "",
+	} {
+		if run, err := s.book.Find(ref); run != want || (want == "") != errors.Is(err, ErrNotFound) {
+			t.Errorf("%q is %q, %v, want %q", ref, run, err, want)
+		}
+	}
 	s.durable["x/refund-T1"] = []byte("?")
 	for _, ref := range []string{"refund-T1", "01BB"} {
-		if _, err := s.book.Find(ref); !errors.Is(err, ErrUndecodable) || !strings.Contains(err.Error(), "x/refund-T1") {
+		if _, err := s.book.Lookup(ref); !errors.Is(err, ErrUndecodable) || !strings.Contains(err.Error(), "x/refund-T1") {
 			t.Errorf("%q with an external id that cannot be read: %v", ref, err)
 		}
 	}
