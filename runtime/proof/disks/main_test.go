@@ -8,10 +8,13 @@ import (
 	"github.com/pawl-dev/pawl/runtime/proof"
 )
 
-// A campaign is
+// Campaigns are
 //
-//	go test ./runtime/proof/disks -args -faults 100
-var faults = flag.Int("faults", 2, "how often a process loses its disk under a write")
+//	go test -timeout 1h ./runtime/proof/disks -args -faults 100 -syncs
+var (
+	faults = flag.Int("faults", 2, "how often a process loses its disk under a write")
+	syncs  = flag.Bool("syncs", false, "let each sync of a process fail, which needs strace")
+)
 
 // A process of this test's binary is a life if this is set.
 const lifeVariable = "PAWL_DISKS_LIFE"

@@ -51,6 +51,12 @@ type process struct {
 
 func (w *world) spawn(reserve int64, runs []string) *process {
 	w.t.Helper()
+	return w.spawnUnder(nil, reserve, runs)
+}
+
+// spawnUnder starts a life as the last argument of another command.
+func (w *world) spawnUnder(command []string, reserve int64, runs []string) *process {
+	w.t.Helper()
 	text, err := json.Marshal(life{Store: w.store, Tools: w.tools, Reserve: reserve, Runs: runs})
 	if err != nil {
 		w.t.Fatal(err)
@@ -59,7 +65,8 @@ func (w *world) spawn(reserve int64, runs []string) *process {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	p := &process{t: w.t, cmd: exec.Command(self)}
+	command = append(command, self)
+	p := &process{t: w.t, cmd: exec.Command(command[0], command[1:]...)}
 	p.cmd.Env = append(os.Environ(), lifeVariable+"="+string(text))
 	p.cmd.Stderr = &p.stderr
 	if p.in, err = p.cmd.StdinPipe(); err != nil {
