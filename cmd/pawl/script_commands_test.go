@@ -34,12 +34,13 @@ func commands() map[string]func(ts *testscript.TestScript, neg bool, args []stri
 		"signal":   func(ts *testscript.TestScript, _ bool, args []string) { s.of(ts).signal(ts) },
 		"exited":   func(ts *testscript.TestScript, _ bool, args []string) { s.of(ts).exited(ts, args) },
 		"liar":     liar,
-		"wellxml":  wellXML,
-		"status":   statusIs,
-		"steady":   steady,
-		"edit":     edit,
-		"module":   module,
-		"nogo":     noGo,
+		"gossip":   gossip, "secretless": secretless,
+		"wellxml": wellXML,
+		"status":  statusIs,
+		"steady":  steady,
+		"edit":    edit,
+		"module":  module,
+		"nogo":    noGo,
 	}
 	maps.Copy(all, serverCommands())
 	return all
