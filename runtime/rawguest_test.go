@@ -4,11 +4,11 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
-	"strings"
 	"testing"
 	"testing/fstest"
 
 	"github.com/pawl-dev/pawl/host/abi"
+	"github.com/pawl-dev/pawl/runtime/internal/wasmtest"
 )
 
 // rawGuest is the smallest module with a step that makes so many calls of the
@@ -23,34 +23,15 @@ func rawGuest(tool string, calls int) []byte {
 	copy(memory[toolAt:], tool)
 	copy(memory[outputAt:], "null")
 
-	i32 := func(n int) string { // i32.const
-		text := "\x41"
-		for ; n >= 64; n >>= 7 {
-			text += string([]byte{byte(n&0x7f) | 0x80})
-		}
-		return text + string([]byte{byte(n)})
-	}
-	size := func(n int) string { return string(binary.AppendUvarint(nil, uint64(n))) }
-	sized := func(s string) string { return size(len(s)) + s }
-	list := func(items ...string) string { return size(len(items)) + strings.Join(items, "") }
-	section := func(id, content string) string { return id + sized(content) }
-
-	code := "\x01\x01\x7f" + // one local more, an i32
-		i32(calls) + "\x21\x01" + // = calls
-		"\x03\x40" + // loop
+	i32 := func(n int) string { return wasmtest.Const(uint32(n)) }
+	p := wasmtest.Guest(i32(calls) + "\x21\x01" + // the local = calls
+		wasmtest.OpLoop +
 		i32(len(request)-4) + "\x20\x01\x36\x02\x00" + // the number into the body
-		i32(toolAt) + i32(len(tool)) + i32(requestAt) + i32(len(request)) + "\x10\x00\x1a" + // call, its result dropped
-		"\x20\x01" + i32(1) + "\x6b\x22\x01\x0d\x00\x0b" + // one less; again, if not 0
-		i32(int(abi.PutOutput)) + i32(outputAt) + i32(4) + "\x10\x01" + // put the output
-		i32(0) + "\x0b"
-	return []byte("\x00asm\x01\x00\x00\x00" +
-		section("\x01", list("\x60\x04\x7f\x7f\x7f\x7f\x01\x7e", "\x60\x03\x7f\x7f\x7f\x00", "\x60\x01\x7f\x01\x7f")) +
-		section("\x02", list(sized(abi.Module)+sized(abi.FuncCall)+"\x00\x00", sized(abi.Module)+sized(abi.FuncPut)+"\x00\x01")) +
-		section("\x03", list("\x02")) +
-		section("\x05", "\x01\x00\x01") +
-		section("\x07", list(sized("memory")+"\x02\x00", sized(abi.ExportStep)+"\x00\x02")) +
-		section("\x0a", list(sized(code))) +
-		section("\x0b", list("\x00\x41\x00\x0b"+sized(string(memory)))))
+		wasmtest.HostCall(toolAt, uint32(len(tool)), requestAt, uint32(len(request))) +
+		"\x20\x01" + i32(1) + "\x6b\x22\x01\x0d\x00" + wasmtest.OpEnd + // one less; again, if not 0
+		wasmtest.HostPut(abi.PutOutput, outputAt, 4) + i32(0))
+	p.Data = string(memory)
+	return p.Bytes()
 }
 
 // rawFolder is a workflow of one step of the raw guest.

@@ -1,6 +1,7 @@
 package wasmtest
 
 import (
+	"cmp"
 	"encoding/binary"
 	"slices"
 	"strings"
@@ -28,7 +29,8 @@ type Function struct {
 	Export string // or an import's name
 	Shape
 	Module string // of an import
-	Code   string // without the end; one i32 local follows the parameters
+	Locals string // the groups of them; defaults to one i32
+	Code   string // without the end; locals follow the parameters
 }
 
 // Program is a module in parts. The zero value of a part leaves it out.
@@ -137,7 +139,7 @@ func (p Program) Bytes() []byte {
 		if f.Export != "" && f.Export == p.Start {
 			start = Section(8, index)
 		}
-		codes = append(codes, Text("\x01\x01\x7f"+f.Code+"\x0b"))
+		codes = append(codes, Text(cmp.Or(f.Locals, "\x01\x01\x7f")+f.Code+"\x0b"))
 	}
 	if p.Memory != "" && !p.NoMemory {
 		exports = append(exports, Text("memory")+"\x02\x00")
@@ -171,6 +173,9 @@ const (
 	OpAgain       = "\x0c\x00" // br 0
 	OpDivide      = "\x6d"
 )
+
+// Const64 is i64.const.
+func Const64(n int64) string { return "\x42" + Sleb(n) }
 
 // Const is i32.const.
 func Const(n uint32) string { return "\x41" + Sleb(int64(int32(n))) }

@@ -1,13 +1,13 @@
 package power_test
 
 import (
-	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"strings"
 	"testing/fstest"
 
 	"github.com/pawl-dev/pawl/host/abi"
+	"github.com/pawl-dev/pawl/runtime/internal/wasmtest"
 )
 
 // folder is the flow as a workflow: one small module of core Wasm that does
@@ -35,7 +35,7 @@ func stepName(flow, step int) string { return fmt.Sprintf("s%d%d", flow, step) }
 
 // Indices of the functions, and where things are in the memory of two pages.
 const (
-	fnCall, fnTake, fnPut, fnAppend, fnStep = "\x00", "\x01", "\x02", "\x03", "\x04"
+	fnCall, fnTake, fnPut, fnAppend = "\x00", "\x01", "\x02", "\x03"
 
 	resultAt, resultSize = 32 << 10, 32 << 10
 	outputAt             = 64 << 10
@@ -59,21 +59,17 @@ func (f *Flow) module() []byte {
 		num(outputAt) + num('[') + "\x3a\x00\x00" + num(outputAt+1) + "\x21\x01" // out = "["
 	digit := len(`{"step":"s0`) + 4
 	for i := range f.Steps {
-		code += num(resultAt) + "\x2d\x00" + size(digit) + num('0'+i) + "\x46\x04\x40" + // if it is this step
+		code += num(resultAt) + "\x2d\x00" + wasmtest.Uleb(digit) + num('0'+i) + "\x46\x04\x40" + // if it is this step
 			w.ops(f.Steps[i].Ops) + w.done() + "\x0b"
 	}
 	code += "\x00"
-	section := func(id, content string) string { return id + sized(content) }
-	function := func(locals, code string) string { return sized(locals + code + "\x0b") }
-	imported := func(name, shape string) string { return sized(abi.Module) + sized(name) + "\x00" + shape }
-	return []byte("\x00asm\x01\x00\x00\x00" +
-		section("\x01", list("\x60\x04\x7f\x7f\x7f\x7f\x01\x7e", "\x60\x02\x7f\x7f\x01\x7f", "\x60\x03\x7f\x7f\x7f\x00", "\x60\x02\x7e\x7f\x01\x7f", "\x60\x01\x7f\x01\x7f")) +
-		section("\x02", list(imported(abi.FuncCall, "\x00"), imported(abi.FuncTake, "\x01"), imported(abi.FuncPut, "\x02"))) +
-		section("\x03", list("\x03", "\x04")) +
-		section("\x05", "\x01\x00\x02") +
-		section("\x07", list(sized("memory")+"\x02\x00", sized(abi.ExportStep)+"\x00"+fnStep)) +
-		section("\x0a", list(function("\x01\x02\x7f", appendCode), function("\x02\x01\x7f\x01\x7e", code))) +
-		section("\x0b", list("\x00\x41\x00\x0b"+sized(string(w.memory)))))
+	p := wasmtest.Guest("")
+	p.Functions = []wasmtest.Function{
+		{Shape: wasmtest.Shape{Params: "\x7e\x7f", Results: "\x7f"}, Locals: "\x01\x02\x7f", Code: appendCode},
+		{Export: abi.ExportStep, Shape: wasmtest.ShapeStep, Locals: "\x02\x01\x7f\x01\x7e", Code: code},
+	}
+	p.Memory, p.Data = "\x01\x00\x02", string(w.memory)
+	return p.Bytes()
 }
 
 // appendCode is append(result i64, out i32) -> i32: it writes the status and
@@ -139,19 +135,4 @@ func (w *writer) done() string {
 		num(0) + "\x0f"
 }
 
-// num is an i32.const.
-func num(n int) string {
-	var b []byte
-	for {
-		low := byte(n & 0x7f)
-		n >>= 7
-		if n == 0 && low&0x40 == 0 {
-			return "\x41" + string(append(b, low))
-		}
-		b = append(b, low|0x80)
-	}
-}
-
-func size(n int) string           { return string(binary.AppendUvarint(nil, uint64(n))) }
-func sized(s string) string       { return size(len(s)) + s }
-func list(items ...string) string { return size(len(items)) + strings.Join(items, "") }
+func num(n int) string { return wasmtest.Const(uint32(n)) }
