@@ -46,6 +46,14 @@ func TestUndecodableRecordStopsItsRunAlone(t *testing.T) {
 			batch.Set(key, value)
 			commit(t, store.Commit(batch))
 		}},
+		{"one bit of the head's version flipped", func(t *testing.T, store kv.Store, prefix []byte) {
+			batch := new(kv.Batch)
+			key := append(prefix[:len(prefix):len(prefix)], 'h')
+			value := []byte(keysOf(t, store)[string(key)])
+			value[0] ^= 1
+			batch.Set(key, value)
+			commit(t, store.Commit(batch))
+		}},
 		{"a changed record", func(t *testing.T, store kv.Store, prefix []byte) {
 			batch := new(kv.Batch)
 			batch.Set(entryKeys(t, store, prefix)[1], []byte{0xa2, 0x01, 0x01, 0x02, 0x00})
@@ -80,6 +88,11 @@ func TestUndecodableRecordStopsItsRunAlone(t *testing.T) {
 			}
 			if !errors.Is(err, pawl.ErrUndecodable) || !strings.Contains(err.Error(), "r/"+bad.ID()+"/") {
 				t.Errorf("the damage is not named: %v", err)
+			}
+			for _, name := range []string{"bad", bad.ID()} {
+				if _, err := b.engine.Find(name); errors.Is(err, pawl.ErrNotFound) {
+					t.Errorf("%s is there: %v", name, err)
+				}
 			}
 			if r, err := b.engine.Find("bad"); err == nil {
 				if err := r.Resume(); !errors.Is(err, pawl.ErrUndecodable) {

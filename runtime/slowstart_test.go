@@ -50,7 +50,7 @@ func poisonMain(dir string) (err error) {
 	if err != nil {
 		return err
 	}
-	if _, err := engine.Find("@last"); err != nil {
+	if _, err := engine.Lookup("@last"); err != nil {
 		if err := startAll(engine, dir); err != nil {
 			return err
 		}

@@ -18,7 +18,8 @@ type gate struct {
 	store kv.Store
 	gone  <-chan struct{} // closed when the parent is gone
 
-	passed atomic.Bool // the point was inside the call, and the call has come to it
+	passed atomic.Bool  // the point was inside the call, and the call has come to it
+	waits  atomic.Int32 // of the call, so far
 }
 
 // observe implements [pawl.Observer].
@@ -51,7 +52,9 @@ func (g *gate) called(e pawl.Event) {
 	case g.at.Point == H0 && e.Kind == pawl.BeforeIntent:
 		g.stand(true)
 	case g.at.Point == Wait && e.Kind == pawl.Waiting:
-		g.stand(false)
+		if int(g.waits.Add(1)) == g.at.Waits {
+			g.stand(false)
+		}
 	case e.Try != g.at.Try:
 	case g.at.Point == Retry && e.Kind == pawl.Retrying:
 		g.stand(g.at.Unawaited)

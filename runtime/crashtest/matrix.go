@@ -157,16 +157,16 @@ func (m *maker) call(e seen) {
 		if known {
 			m.sent[e.Tool]++
 		}
-		m.try(b, c)
+		b = m.try(b, c)
 	}
 	if known && contract.Effect != host.Read && c.applied {
 		m.write = &b
 	}
 }
 
-// try adds the points of one try. Only what was applied can be held on both
-// sides of its effect.
-func (m *maker) try(b boundary, c *made) {
+// try adds the points of one try, and returns the call as it is behind it. Only
+// what was applied can be held on both sides of its effect.
+func (m *maker) try(b boundary, c *made) boundary {
 	last := b.Try == c.tries
 	applied := last && c.applied
 	var points []Point
@@ -188,10 +188,12 @@ func (m *maker) try(b boundary, c *made) {
 		b.loose = !applied && (b.Point == H1 || b.Point == H4 || b.Point == Retry)
 		m.add(b)
 	}
+	b.loose = false
 	if c.waits[b.Try] {
-		b.Point, b.loose = Wait, false
+		b.Point, b.Waits = Wait, b.Waits+1
 		m.add(b)
 	}
+	return b
 }
 
 func (m *maker) add(b boundary) {

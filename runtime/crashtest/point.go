@@ -64,6 +64,8 @@ type boundary struct {
 	Stored bool `json:"stored,omitempty"`
 	// Try counts the sendings of the call, from 1; 0 where there is none yet.
 	Try int `json:"try,omitempty"`
+	// Waits counts the waits of the call, from 1, for Wait.
+	Waits int `json:"waits,omitempty"`
 
 	contract host.Contract // of the call's tool
 	earlier  int           // calls of the same tool in the run before this one
@@ -116,9 +118,7 @@ func (b *boundary) requests() int {
 // point before it in the run.
 func (b *boundary) wrote(before *boundary) bool {
 	switch b.Point {
-	case H5, H6, Park, Begin, Wait:
-		return true
-	case H1:
+	case H1, H5, H6, Park, Begin, Wait:
 		return true
 	case Retry:
 		return false

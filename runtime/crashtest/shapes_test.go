@@ -98,9 +98,10 @@ func TestRightWorkflowsPassWhateverTheyAreMadeOf(t *testing.T) {
 				desks: map[string]desk{
 					"read": {class: "read", refuses: 1}, "asked": {class: "verify", asks: true}, "keyed": {class: "keyed", refuses: 1},
 				},
-				points: []crashtest.Point{crashtest.H0, crashtest.H4, crashtest.Park, crashtest.Begin, crashtest.H6},
+				points: []crashtest.Point{crashtest.H0, crashtest.H1, crashtest.H4, crashtest.Park, crashtest.Begin, crashtest.H6},
 			},
-			rows:    []string{"H4 one/0 read", "park one attempt 1", "begin two attempt 2", "H4 two/0 keyed attempt 2"},
+			// What turns a repetition away at H1 settles nothing: a person is asked.
+			rows:    []string{"H4 one/0 read", "H1 two/0 keyed", "park one attempt 1", "begin two attempt 2", "H4 two/0 keyed attempt 2"},
 			refused: 2,
 		},
 		{
@@ -108,11 +109,11 @@ func TestRightWorkflowsPassWhateverTheyAreMadeOf(t *testing.T) {
 			long: true,
 			play: play{
 				steps:  []string{`[{"call":"keyed"}]`},
-				desks:  map[string]desk{"keyed": {class: "keyed", refuses: 1, after: "11", more: `retry = { tries = 2, backoff = "1ms" }`}},
+				desks:  map[string]desk{"keyed": {class: "keyed", refuses: 2, after: "11", more: `retry = { tries = 3, backoff = "1ms" }`}},
 				points: []crashtest.Point{crashtest.Wait},
 			},
-			rows:    []string{"wait one/0 keyed"},
-			refused: 1,
+			rows:    []string{"wait one/0 keyed", "wait one/0 keyed try 2"},
+			refused: 2,
 		},
 	}
 	for _, test := range tests {

@@ -174,18 +174,19 @@ func (b *Book) find(ref string, others func(v kv.View, ref string) (string, erro
 		if ref == "" {
 			return fmt.Errorf("%w: run %q", ErrNotFound, ref)
 		}
-		if _, err := kv.ReadHead(v, runPrefix(ref)); err == nil {
+		found, err := hasChain(v, ref)
+		if found || err != nil {
 			run = ref
-			return nil
+			return err
 		}
 		var ext external
-		err := b.external(v, ref, &ext)
+		err = b.external(v, ref, &ext)
 		if err == nil {
 			run = ext.Run
-			if _, err = kv.ReadHead(v, runPrefix(run)); errors.Is(err, kv.ErrNotFound) {
-				return &UndecodableError{Run: run, Key: string(runPrefix(run)) + "h", Err: fmt.Errorf("the head of run %q is missing", ref)}
+			if found, err = hasChain(v, run); err == nil && !found {
+				return headless(run)
 			}
-			return asUndecodable(run, err)
+			return err
 		}
 		if !errors.Is(err, ErrNotFound) || others == nil {
 			return err
@@ -194,6 +195,26 @@ func (b *Book) find(ref string, others func(v kv.View, ref string) (string, erro
 		return err
 	})
 	return run, err
+}
+
+// hasChain reports whether there is a run of this id. One that is damaged is
+// there too, and the error says so.
+func hasChain(v kv.View, run string) (bool, error) {
+	_, err := kv.ReadHead(v, runPrefix(run))
+	if !errors.Is(err, kv.ErrNotFound) {
+		return err == nil, asUndecodable(run, err)
+	}
+	for _, err := range v.Scan(kv.Range{Prefix: runPrefix(run)}) {
+		if err != nil {
+			return false, err
+		}
+		return false, headless(run)
+	}
+	return false, nil
+}
+
+func headless(run string) error {
+	return &UndecodableError{Run: run, Key: string(runPrefix(run)) + "h", Err: fmt.Errorf("the head of run %q is missing", run)}
 }
 
 // search looks for the one run whose id or external id begins or ends with ref.

@@ -21,6 +21,7 @@ var (
 // A process of this test's binary is what these say, if one is set.
 const (
 	lifeVariable      = "PAWL_KILLS_LIFE"
+	numberVariable    = "PAWL_KILLS_NUMBER" // the name of a life, which it sends with every request
 	receiversVariable = "PAWL_KILLS_RECEIVERS"
 )
 

@@ -83,10 +83,11 @@ func toolsText(addr string) string {
 	const common = `kind = "http"
 allow = ["private"]
 timeout = "1500ms"
+headers = { Life = "{secret.life}" }
 retry = { tries = %d, backoff = "5ms", max_backoff = "40ms" }
 `
 	var s strings.Builder
-	s.WriteString("pawl = 1\n")
+	fmt.Fprintf(&s, "pawl = 1\n[secret]\nlife = { env = %q, account = \"proof\" }\n", numberVariable)
 	tool := func(name, class string, tries int, rest string) {
 		fmt.Fprintf(&s, "[tool.%s]\neffect = %q\nurl = \"http://%s/%s\"\nmethod = \"POST\"\n"+common+"%s\n", name, class, addr, name, tries, rest)
 	}

@@ -32,7 +32,7 @@ type line struct {
 	Run   string          `json:"run"`
 	Step  string          `json:"step"`
 	Key   string          `json:"key"`
-	Life  int             `json:"life"`            // the parent says how many there were
+	Life  int             `json:"life"`            // of an answer: the one at work when it was given; else the one that asked
 	Fault string          `json:"fault,omitempty"` // of a request: what is done wrong with it
 	Of    int             `json:"of"`              // of an effect or an answer: its request
 	Body  json.RawMessage `json:"body,omitempty"`  // of an effect: what is answered for it
@@ -102,10 +102,13 @@ func (r *receivers) act(rw http.ResponseWriter, q *http.Request) {
 	r.busy.Add(1)
 	defer r.busy.Done()
 	tool, key := q.PathValue("tool"), q.Header.Get("Idempotency-Key")
-	l := line{Kind: lineRequest, Tool: tool, Key: key}
+	l := line{Kind: lineRequest, Tool: tool, Key: key, Life: lifeNamed(q.Header.Get("Life"))}
 	body, err := io.ReadAll(q.Body)
 	if err == nil {
 		err = json.Unmarshal(body, &struct{ Run, Step *string }{&l.Run, &l.Step})
+	}
+	if err == nil && l.Life == 0 {
+		err = errors.New("a request of nobody")
 	}
 	if err != nil {
 		http.Error(rw, err.Error(), http.StatusBadRequest)
@@ -136,6 +139,7 @@ func (r *receivers) act(rw http.ResponseWriter, q *http.Request) {
 		l.Kind = lineAnswer
 		r.mu.Lock()
 		defer r.mu.Unlock()
+		l.Life = r.life
 		r.add(l, false)
 	}
 }
@@ -197,7 +201,7 @@ func (r *receivers) effects(tool, key string) (found []line) {
 
 // add appends a line. The caller holds mu.
 func (r *receivers) add(l line, sync bool) int {
-	l.N, l.Life = len(r.lines), r.life
+	l.N = len(r.lines)
 	r.lines = append(r.lines, l)
 	if l.Kind == lineEffect {
 		r.byKey[l.Key] = append(r.byKey[l.Key], l.N)

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -81,7 +82,7 @@ func (w *world) spawn(edit func(*life)) *process {
 		w.t.Fatal(err)
 	}
 	p := &process{w: w, cmd: exec.Command(self), opened: make(chan struct{}), read: make(chan struct{})}
-	p.cmd.Env = append(os.Environ(), lifeVariable+"="+string(text))
+	p.cmd.Env = append(os.Environ(), lifeVariable+"="+string(text), numberVariable+"="+nameOfLife(w.lives))
 	p.cmd.Stderr = w.t.Output()
 	out, err := p.cmd.StdoutPipe()
 	if err != nil {
@@ -112,6 +113,16 @@ func (p *process) listen(out io.Reader) {
 	if len(p.said) == 0 {
 		close(p.opened)
 	}
+}
+
+// nameOfLife is what a life is called by its requests: those of a killed process
+// may come in when the next is at work.
+func nameOfLife(n int) string { return fmt.Sprintf("life-%06d", n) }
+
+// lifeNamed is 0 for what is no name of a life.
+func lifeNamed(name string) (n int) {
+	_, _ = fmt.Sscanf(name, "life-%d", &n) // 0 then
+	return n
 }
 
 // kill ends the process wherever it is, and takes down what it had said.

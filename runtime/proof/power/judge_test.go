@@ -94,7 +94,7 @@ func (w *world) stuck(p *process, r *run, c *pawl.Checkpoint, end string) bool {
 	case "quarantined":
 		return w.plan.Flows[r.Flow].Recoveries > 0
 	case "waiting":
-		return w.waitsForKey(p, c)
+		return w.waitsForAPerson(p, c)
 	case "unknown":
 		call := c.Step(c.ResumeFrom).Calls[*c.Reasons[0].Call]
 		return toolOf(call.Tool).class != host.Verify

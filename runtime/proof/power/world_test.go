@@ -295,15 +295,40 @@ func (w *world) wait(ctx context.Context, p *process, r *run) {
 // waitsForKey reports whether a run waits for another one's business key, which
 // rightly does not move: it waits for a person, or as this one does.
 func (w *world) waitsForKey(p *process, c *pawl.Checkpoint) bool {
+	holder := keyHolder(p, c)
+	return holder != nil && holder.State != pawl.StateCompleted
+}
+
+// waitsForAPerson reports whether a run waits for another one's business key at
+// the end of everything: for a run that a person has to move, or that waits for
+// one. A circle has no such end.
+func (w *world) waitsForAPerson(p *process, c *pawl.Checkpoint) bool {
+	for range w.runs {
+		if c = keyHolder(p, c); c == nil {
+			return false
+		}
+		if c.State == pawl.StateNeedsDecision || c.State == pawl.StateFailed {
+			return true
+		}
+	}
+	return false
+}
+
+// keyHolder is the run whose business key a run waits for; nil if it waits for
+// none.
+func keyHolder(p *process, c *pawl.Checkpoint) *pawl.Checkpoint {
 	if c.State != pawl.StateWaiting || c.Reasons[0].Code != "key" {
-		return false
+		return nil
 	}
 	h, err := p.Find(strings.TrimPrefix(c.Reasons[0].Waker, "run "))
 	if err != nil {
-		return false
+		return nil
 	}
 	holder, err := h.Checkpoint()
-	return err == nil && holder.State != pawl.StateCompleted
+	if err != nil {
+		return nil
+	}
+	return holder
 }
 
 // detour takes note that a step was told "not applied" by bad luck: none of its
