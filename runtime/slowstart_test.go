@@ -25,7 +25,7 @@ const poisonVariable = "PAWL_RUNTIME_TEST_POISON"
 // the program dies, some inside one of the kind that Pawl trusts.
 const good, outside = 50, 5
 
-// poisonMain opens the store, starts the runs if there are none, and waits
+// poisonMain opens the store, starts the runs, in each life again, and waits
 // until all rest. It is killed by the poisoned run as often as that is entered.
 func poisonMain(dir string) (err error) {
 	store, err := kv.Open(filepath.Join(dir, "store"), nil)
@@ -50,10 +50,8 @@ func poisonMain(dir string) (err error) {
 	if err != nil {
 		return err
 	}
-	if _, err := engine.Lookup("@last"); err != nil {
-		if err := startAll(engine, dir); err != nil {
-			return err
-		}
+	if err := startAll(engine, dir); err != nil {
+		return err
 	}
 	page, err := engine.List(&pawl.Query{Limit: 500})
 	if err != nil {
@@ -119,7 +117,8 @@ func (waitingRoom) Try(ctx context.Context, c *host.Call) host.Answer {
 // starts the program again: the poisoned one is quarantined, alone, and all
 // others complete.
 //
-// Seen red without the slow start, with groups that are not waited for, with
+// Seen red without the slow start, with repeated starts that do not wait for their
+// run's turn, with groups that are not waited for, with
 // recoveries of runs in Pawl's own tool that count in a row, and without the
 // record of engines that are open.
 func TestPoisonedRunIsQuarantinedAlone(t *testing.T) {
