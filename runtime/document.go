@@ -92,8 +92,8 @@ func (d *document) pins() Pins {
 		StateFormat: p.StateFormat, Arch: p.Arch,
 	}
 	for id := range p.Tools {
-		if contract, err := contractOf(p, id); err == nil {
-			doc.Tools[id] = contract.Digest()
+		if contract, err := d.engine.contracts.of(p, id); err == nil {
+			doc.Tools[id] = contract.digest
 		}
 	}
 	return doc
@@ -200,7 +200,7 @@ func (d *document) call(i int, c *journal.Call) CallCheckpoint {
 			doc.Receipt.Response = d.json(&r.Response)
 		}
 	}
-	if contract, err := contractOf(d.snapshot.Start.Pins, c.Tool); err == nil && contract.Compensation != nil && c.Written() {
+	if contract, err := d.engine.contracts.of(d.snapshot.Start.Pins, c.Tool); err == nil && contract.Compensation != nil && c.Written() {
 		doc.Compensation = &Compensation{Tool: contract.Compensation.Tool, State: "possible"}
 	}
 	return doc
@@ -286,7 +286,7 @@ func (d *document) resolvable(call int) bool {
 	case call >= len(calls):
 		return true // it has no record yet: another call's is unknown, and is looked at again
 	}
-	contract, err := contractOf(d.snapshot.Start.Pins, calls[call].Tool)
+	contract, err := d.engine.contracts.of(d.snapshot.Start.Pins, calls[call].Tool)
 	return err == nil && (calls[call].Class != host.Once || contract.Verifies)
 }
 

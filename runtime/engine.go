@@ -25,8 +25,9 @@ type Engine struct {
 	keys    keys
 	sends   host.Sends // of all calls of this process
 	// verdicts is what lists know of whether runs can go on.
-	verdicts verdicts
-	imports  imports
+	verdicts  verdicts
+	imports   imports
+	contracts contracts
 	// mostScanned is the constant of that name, but in tests.
 	mostScanned int
 	id          string // who holds this engine's leases, for people too

@@ -6,6 +6,7 @@ import (
 	"maps"
 	goruntime "runtime"
 	"slices"
+	"sync"
 
 	"github.com/pawl-dev/pawl/host"
 	"github.com/pawl-dev/pawl/host/abi"
@@ -69,7 +70,7 @@ func (e *Engine) toolDifferences(pinned journal.Pins) (diffs []Difference) {
 			diffs = append(diffs, Difference{"tool " + id, "missing: no such tool is registered"})
 			continue
 		}
-		was, err := contractOf(pinned, id)
+		was, err := e.contracts.of(pinned, id)
 		if err != nil {
 			diffs = append(diffs, Difference{"tool " + id, "its pinned contract cannot be read: " + err.Error()})
 			continue
@@ -81,8 +82,27 @@ func (e *Engine) toolDifferences(pinned journal.Pins) (diffs []Difference) {
 	return diffs
 }
 
-// contractOf is the contract that the run was begun with.
-func contractOf(p journal.Pins, id string) (c host.Contract, err error) {
-	err = json.Unmarshal(p.Tools[id], &c)
-	return c, err
+// pinned is the contract of a tool that a run was begun with. It is shared:
+// nobody changes it.
+type pinned struct {
+	host.Contract
+	digest string
+}
+
+// contracts remembers contracts by their recorded text. They are as many as
+// operators ever wrote, and every document tells the digests of a run's.
+type contracts struct{ known sync.Map }
+
+// of is the contract of a tool that the run was begun with.
+func (m *contracts) of(p journal.Pins, id string) (*pinned, error) {
+	text := string(p.Tools[id])
+	if known, ok := m.known.Load(text); ok {
+		return known.(*pinned), nil
+	}
+	var c host.Contract
+	if err := json.Unmarshal([]byte(text), &c); err != nil {
+		return nil, err
+	}
+	known, _ := m.known.LoadOrStore(text, &pinned{c, c.Digest()})
+	return known.(*pinned), nil
 }

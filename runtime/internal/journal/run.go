@@ -190,7 +190,11 @@ func (r *Run) StartClock() {
 func (r *Run) bookTime() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if !r.since.IsZero() && r.state.Phase == PhaseOpen {
+	switch {
+	case r.since.IsZero() || r.state.Phase != PhaseOpen:
+	case r.last != nil && !settled(r.last.pending): // the disk stands still: one more would only wait as well
+		r.tick.Reset(arrears)
+	default:
 		_, _ = r.append(nil, nil) // a broken store is seen by whoever waits next
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
+	goruntime "runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -61,9 +63,20 @@ type run struct {
 // longest is more than anything takes that is left alone.
 const longest = 3 * time.Hour
 
-// carryOut carries the plan out in a bubble, and says what went wrong.
+// tooLong is more of the real time than a plan takes on any machine.
+const tooLong = 3 * time.Minute
+
+// carryOut carries the plan out in a bubble, and says what went wrong. In a
+// bubble whose time stands still, as it does while somebody waits for a lock of
+// somebody who waits for time to pass, nothing comes to an end: then it ends the
+// program, and says who waits for what.
 func (p *Plan) carryOut(t *testing.T, totals *totals, diary *strings.Builder) error {
 	var w *world
+	watch := time.AfterFunc(tooLong, func() {
+		fmt.Fprintf(os.Stderr, "a plan does not end in %s, it is kept in %s\n%s", tooLong, p.keep(), busy())
+		os.Exit(1)
+	})
+	defer watch.Stop()
 	synctest.Test(t, func(*testing.T) {
 		w = newWorld(p, totals, diary)
 		w.play()
@@ -73,6 +86,20 @@ func (p *Plan) carryOut(t *testing.T, totals *totals, diary *strings.Builder) er
 		return nil
 	}
 	return errors.New(strings.Join(w.wrong, "\n"))
+}
+
+// busy are the stacks of the goroutines that keep the time of a bubble from
+// passing.
+func busy() string {
+	all := make([]byte, 16<<20)
+	all = all[:goruntime.Stack(all, true)]
+	var found strings.Builder
+	for stack := range strings.SplitSeq(string(all), "\n\n") {
+		if head, _, _ := strings.Cut(stack, "\n"); strings.Contains(head, "synctest bubble") && !strings.Contains(head, "(durable)") {
+			found.WriteString(stack + "\n\n")
+		}
+	}
+	return found.String()
 }
 
 func newWorld(p *Plan, totals *totals, diary *strings.Builder) *world {
@@ -271,15 +298,27 @@ func (w *world) rest(p *process, do func()) {
 	}
 }
 
-// wait waits until one run rests.
+// wait waits until one run rests. A process that stands still, for as long as
+// another one works, wakes nobody.
 func (w *world) wait(ctx context.Context, p *process, r *run) {
 	h, err := p.Find(r.ref)
 	if err != nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, longest)
-	defer cancel()
-	c, err := h.Wait(ctx, longest)
+	patience := func() (*pawl.Checkpoint, error) {
+		ctx, cancel := context.WithTimeout(ctx, longest)
+		defer cancel()
+		return h.Wait(ctx, longest)
+	}
+	c, err := patience()
+	select {
+	case <-p.stalled:
+		if errors.Is(err, context.DeadlineExceeded) {
+			<-p.wakes
+			c, err = patience()
+		}
+	default:
+	}
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		if c, err := h.Checkpoint(); err == nil && !w.waitsForKey(p, c) {
