@@ -190,6 +190,7 @@ func TestBusinessKeyOfAnUnknownCall(t *testing.T) {
 //
 // Seen red with a receipt that does not settle the key.
 func TestTwoRunsOfOneKeyWithThePowerCut(t *testing.T) {
+	long(t)
 	t.Parallel()
 	for n := 1; ; n++ {
 		r, tools := receivers(nil)

@@ -75,6 +75,7 @@ retry = { attempts = 3, backoff = "1ms", max_backoff = "1ms" }`
 // that are claimed, with paid ones that are not, with the unclaimed forgotten
 // by the third attempt, and with orphans that nobody looks for.
 func TestAttemptsThatGoAnotherWay(t *testing.T) {
+	long(t)
 	t.Parallel()
 	set := func(x string) string { return `{"call":"keyed","request":{"x":"` + x + `"}}` }
 	for _, row := range []struct {

@@ -18,6 +18,7 @@ import (
 //
 // Seen red with a command that is deployed with tools.
 func TestCommandIsAStep(t *testing.T) {
+	long(t)
 	t.Parallel()
 	out := filepath.Join(t.TempDir(), "command.wasm")
 	compile := exec.CommandContext(t.Context(), "go", "build", "-o", out, "./internal/sandbox/testdata/command")

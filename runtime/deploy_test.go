@@ -14,6 +14,7 @@ import (
 //
 // Seen red with the record written before the parts.
 func TestDeployIsWholeOrNotAtAll(t *testing.T) {
+	long(t)
 	t.Parallel()
 	b := setup(t)
 	content := folder(t, "", "")

@@ -120,6 +120,7 @@ func (c *cutting) Commit(b *kv.Batch) kv.Pending {
 // refused as a conflict; never, the next one would be.
 // Seen red with the change in a batch of its own before the call's.
 func TestChangeOfAValueSurvivesAPowerCut(t *testing.T) {
+	long(t)
 	t.Parallel()
 	input := `{"one":[` + strings.Join([]string{
 		op("kv.put", `{"scope":"workflow","key":"n","value":1,"absent":true}`),

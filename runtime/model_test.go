@@ -49,12 +49,9 @@ func newModel() host.Tool {
 // Seen red with the occurrence left out of the key, and with a key that is made
 // anew, with the time in it, when the call is found open.
 func TestModelThatGivesItsCallANewIDOnEveryTurn(t *testing.T) {
+	long(t)
 	t.Parallel()
-	step := 1
-	if underRace { // where a guest takes long to load
-		step = 5
-	}
-	for cut, reached := 1, true; reached; cut += step {
+	for cut, reached := 1, true; reached; cut++ {
 		l := &till{paid: map[host.Key]int{}}
 		w := newLives(t, newModel(), l.tool("keyed"))
 		events, behind := 0, ""

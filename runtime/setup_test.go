@@ -256,3 +256,12 @@ func (c *counter) distinctKeys() (n int) {
 	c.keys.Range(func(any, any) bool { n++; return true })
 	return n
 }
+
+// long leaves a test out of short runs: it cuts or kills at every one of many
+// places, or loads large modules, and takes minutes beside the race detector.
+func long(t testing.TB) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("takes long")
+	}
+}

@@ -155,7 +155,7 @@ func TestTwoEnginesOneRun(t *testing.T) {
 	t.Parallel()
 	p := newPair(t, time.Minute)
 	rounds := 200
-	if testing.Short() || underRace {
+	if testing.Short() {
 		rounds = 20
 	}
 	for i := range rounds {

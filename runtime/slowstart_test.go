@@ -122,6 +122,7 @@ func (waitingRoom) Try(ctx context.Context, c *host.Call) host.Answer {
 // recoveries of runs in Pawl's own tool that count in a row, and without the
 // record of engines that are open.
 func TestPoisonedRunIsQuarantinedAlone(t *testing.T) {
+	long(t)
 	t.Parallel()
 	dir := t.TempDir()
 	for name, f := range folder(t, "", `tools = ["keyed", "once", "flaky"]`) {

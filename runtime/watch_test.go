@@ -98,7 +98,7 @@ func TestWatchersSeeTheLastState(t *testing.T) {
 		t.Fatal(err)
 	}
 	rounds := 8
-	if testing.Short() || underRace {
+	if testing.Short() {
 		rounds = 3
 	}
 	var runs []*pawl.Run

@@ -49,8 +49,8 @@ type world struct {
 // it stands for the receivers' address.
 func newWorld(t testing.TB, toolText string) *world {
 	t.Helper()
-	if _, test := t.(*testing.T); test && underRace {
-		t.Skip("processes one after the other have no races, and each takes seconds beside the detector")
+	if _, test := t.(*testing.T); test { // else an example
+		long(t)
 	}
 	program, err := services()
 	if err != nil {

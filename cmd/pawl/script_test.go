@@ -36,6 +36,9 @@ func TestMain(m *testing.M) {
 }
 
 func TestScripts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	f := &fixture{t: t, dir: t.TempDir()}
 	f.build()
 	testscript.Run(t, testscript.Params{

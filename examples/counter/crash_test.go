@@ -20,6 +20,9 @@ func TestMain(m *testing.M) {
 //
 // Seen red with outputs that are taken for different.
 func TestKilledAnywhereEachRunCountsOnce(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
 	folder := t.TempDir()
 	for _, name := range []string{"workflow.toml", "schema.json"} {
 		text, err := os.ReadFile(name)

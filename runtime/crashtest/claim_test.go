@@ -138,6 +138,7 @@ func claimConfig(t *testing.T) *crashtest.Config {
 
 // A harness that sees nothing proves nothing: these receivers lie.
 func TestLiesAreSeen(t *testing.T) {
+	long(t)
 	t.Parallel()
 	tests := []struct {
 		name, class string

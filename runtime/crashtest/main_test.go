@@ -194,3 +194,12 @@ func pointTools(dir, addr string) error {
 	}
 	return os.WriteFile(filepath.Join(dir, toolfile.Name), []byte(strings.ReplaceAll(string(text), old, addr)), 0o644)
 }
+
+// long leaves a test out of short runs: it cuts or kills at every one of many
+// places, or loads large modules, and takes minutes beside the race detector.
+func long(t testing.TB) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("takes long")
+	}
+}

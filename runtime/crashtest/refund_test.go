@@ -65,6 +65,7 @@ func refundOf(t *testing.T, ticket string) *crashtest.Config {
 // Seen red with the charge dropped from the intent: every row but H0 of the first
 // call, by the calls charged before the resume.
 func TestTheRefundSurvivesEveryKill(t *testing.T) {
+	long(t)
 	t.Parallel()
 	c := refundOf(t, "t3.json")
 	c.Progress = func(r *crashtest.Row) {

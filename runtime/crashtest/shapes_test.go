@@ -18,6 +18,7 @@ func childBy(program string) func(string, crashtest.Receivers) (*exec.Cmd, error
 //
 // Seen red with a recovery expected of a run that was killed while it was parked.
 func TestRightWorkflowsPassWhateverTheyAreMadeOf(t *testing.T) {
+	long(t)
 	t.Parallel()
 	tests := []struct {
 		name string
@@ -25,7 +26,6 @@ func TestRightWorkflowsPassWhateverTheyAreMadeOf(t *testing.T) {
 		rows []string // which there must be, among others
 		// refused is how many requests the clean run's receivers turn away.
 		refused int
-		long    bool
 	}{
 		{
 			name: "every class, one step each",
@@ -106,7 +106,6 @@ func TestRightWorkflowsPassWhateverTheyAreMadeOf(t *testing.T) {
 		},
 		{
 			name: "a receiver that asks for more time than anybody keeps memory for",
-			long: true,
 			play: play{
 				steps:  []string{`[{"call":"keyed"}]`},
 				desks:  map[string]desk{"keyed": {class: "keyed", refuses: 2, after: "11", more: `retry = { tries = 3, backoff = "1ms" }`}},
@@ -119,9 +118,6 @@ func TestRightWorkflowsPassWhateverTheyAreMadeOf(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			if test.long && testing.Short() {
-				t.Skip("its runs wait for half a minute")
-			}
 			report, receivers, err := test.play.crash(t)
 			if err != nil {
 				t.Fatal(err)

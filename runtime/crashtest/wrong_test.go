@@ -15,6 +15,7 @@ import (
 //
 // Seen red with duplicates that nobody counts, and with lies that nobody tells.
 func TestWrongWorkflowsAreCaughtAndTheToolIsNamed(t *testing.T) {
+	long(t)
 	t.Parallel()
 	right := desk{class: "keyed"}
 	tests := []struct {

@@ -46,6 +46,7 @@ func command(t *testing.T) *sandbox.Module {
 // Seen red with the output taken as it was written, with a status of 0 taken
 // for a failure, and with stdout as a log.
 func TestCommandReadsItsInputAndWritesItsOutput(t *testing.T) {
+	long(t)
 	t.Parallel()
 	m := command(t)
 	for input, want := range map[string]string{

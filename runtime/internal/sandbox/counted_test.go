@@ -61,6 +61,7 @@ func entering(t *testing.T, m *sandbox.Module, s *sandbox.Sandbox, inputs [][2]s
 //
 // Seen red with a look that moves the guest's clock.
 func TestCountedModuleBehavesTheSame(t *testing.T) {
+	long(t)
 	t.Parallel()
 	const order = `{"id":"W1","customer":{"name":"Ana","email":"ana@example.test"},"currency":"EUR","items":[{"sku":"A","title":"Lamp","price_cent":1990},{"sku":"B","title":"Bulb","price_cent":250},{"sku":"B","title":"Bulb","price_cent":250}]}`
 	const ticket = `{"id":"T1","order":"W1","status":"open","items":["B","B"],"text":"broken"}`

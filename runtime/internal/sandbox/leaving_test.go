@@ -24,6 +24,7 @@ func (p *parked) Error() string { return fmt.Sprintf("parked at call %d", p.call
 // Not parallel: it looks at the goroutines of the process. Seen red with the
 // instance not closed.
 func TestParkLeavesNothing(t *testing.T) {
+	long(t)
 	m := goGuest(t)
 	before := goleak.IgnoreCurrent()
 	park := func() weak.Pointer[bench] {

@@ -125,3 +125,12 @@ func newBench(step, input string) *bench {
 func keys(secret string) func(int) [32]byte {
 	return func(index int) [32]byte { return sha256.Sum256(fmt.Appendf(nil, "%s/%d", secret, index)) }
 }
+
+// long leaves a test out of short runs: it cuts or kills at every one of many
+// places, or loads large modules, and takes minutes beside the race detector.
+func long(t testing.TB) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("takes long")
+	}
+}

@@ -196,6 +196,7 @@ func TestWaitingForACompilingEndsWithTheContext(t *testing.T) {
 
 // Seen red with a cache in memory in the second process.
 func TestSecondProcessTakesCompiledCodeFromTheDisk(t *testing.T) {
+	long(t)
 	t.Parallel()
 	if _, err := guest(); err != nil {
 		t.Fatal(err)
