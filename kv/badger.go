@@ -79,10 +79,14 @@ type badgerStore struct {
 
 // begin checks the directory, opens Badger on it and compares what it found
 // with the anchor. Numbers go on behind floor. What is damaged is refused
-// before anything in the directory is changed but what a power cut left torn.
+// before anything in the directory is changed but what a power cut left torn and what
+// Badger has taken back.
 func (s *badgerStore) begin(floor uint64) (*life, error) {
 	dir := s.lock.dir
 	if err := cutTornRecord(dir); err != nil {
+		return nil, err
+	}
+	if err := dropTakenBack(dir); err != nil {
 		return nil, err
 	}
 	if err := checkKeys(dir); err != nil {
@@ -101,7 +105,8 @@ func (s *badgerStore) begin(floor uint64) (*life, error) {
 	if err := errors.Join(removeEmptyLogs(dir), syncLogs(dir)); err != nil {
 		return nil, err
 	}
-	db, err := badger.OpenManaged(badgerOptions(dir, s.opts))
+	log := &badgerLog{logger: s.logger}
+	db, err := badger.OpenManaged(badgerOptions(dir, s.opts).WithLogger(log))
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +119,7 @@ func (s *badgerStore) begin(floor uint64) (*life, error) {
 		return nil, errors.Join(err, db.Close())
 	}
 	s.space.merging(func() int64 { return toMerge(db) })
-	return newLife(dir, db, max(floor, s.anchor.number), s.logger), nil
+	return newLife(dir, db, max(floor, s.anchor.number), log), nil
 }
 
 // View implements [Store].

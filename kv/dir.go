@@ -115,3 +115,19 @@ func syncFile(name string) error {
 	}
 	return errors.Join(f.Sync(), f.Close())
 }
+
+// replaceFile puts a file with this content in the place of the one of this name,
+// if there is one, durably.
+func replaceFile(name string, content []byte) error {
+	err := os.WriteFile(name+".new", content, 0o600)
+	if err == nil {
+		err = syncFile(name + ".new")
+	}
+	if err == nil {
+		err = os.Rename(name+".new", name)
+	}
+	if err == nil {
+		err = syncFile(filepath.Dir(name))
+	}
+	return err
+}

@@ -60,16 +60,5 @@ func (s *badgerStore) hold(why []string, last uint64) error {
 }
 
 func writeHeld(dir, reason string) error {
-	name := filepath.Join(dir, heldName)
-	err := os.WriteFile(name+".new", []byte(reason+"\n"), 0o600)
-	if err == nil {
-		err = syncFile(name + ".new")
-	}
-	if err == nil {
-		err = os.Rename(name+".new", name)
-	}
-	if err == nil {
-		err = syncFile(dir)
-	}
-	return err
+	return replaceFile(filepath.Join(dir, heldName), []byte(reason+"\n"))
 }

@@ -20,6 +20,9 @@ type life struct {
 
 	broken atomic.Pointer[error] // why nothing works any more
 
+	inspecting sync.Mutex             // guards used
+	used       func() map[uint64]bool // which tables Badger uses
+
 	ending sync.Once
 	idle   chan struct{} // closed when no view and no commit uses Badger any more
 	ended  chan struct{} // closed when Badger is closed; err is valid then
@@ -27,16 +30,19 @@ type life struct {
 }
 
 // newLife begins numbering behind Badger's last commit and behind floor.
-func newLife(dir string, db *badger.DB, floor uint64, logger *slog.Logger) *life {
-	return &life{
+func newLife(dir string, db *badger.DB, floor uint64, log *badgerLog) *life {
+	l := &life{
 		dir:       dir,
-		logger:    logger,
+		logger:    log.logger,
 		db:        db,
 		snapshots: newSnapshots(max(db.MaxVersion(), floor), db.SetDiscardTs),
 		silence:   newSilence(db, dir),
 		idle:      make(chan struct{}),
 		ended:     make(chan struct{}),
+		used:      func() map[uint64]bool { return tablesOf(db) },
 	}
+	log.life.Store(l)
+	return l
 }
 
 // health returns nil or why this life is broken.
@@ -74,7 +80,7 @@ func (l *life) end() {
 			l.snapshots.close()
 			close(l.idle)
 			defer l.guard(&l.err)
-			l.err = l.db.Close()
+			l.lastInspection(func() { l.err = l.db.Close() })
 		}()
 	})
 }

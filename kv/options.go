@@ -3,6 +3,8 @@ package kv
 import (
 	"fmt"
 	"log/slog"
+	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/dgraph-io/badger/v4"
@@ -76,20 +78,31 @@ func badgerOptions(dir string, opts Options) badger.Options {
 		WithCompression(options.None).
 		WithBlockCacheSize(0).
 		WithMetricsEnabled(false).
-		WithLogger(badgerLog{opts.Logger})
+		WithLogger(nil)
 }
 
 // badgerLog passes Badger's lines on at debug: it reports as errors and
-// warnings what the store answers itself.
-type badgerLog struct{ logger *slog.Logger }
+// warnings what the store answers itself. That tables could not be made or merged
+// it tells nobody else.
+type badgerLog struct {
+	logger *slog.Logger
+	life   atomic.Pointer[life] // nil until Badger is open
+}
 
-func (l badgerLog) Errorf(format string, args ...any)   { l.line("error", format, args) }
-func (l badgerLog) Warningf(format string, args ...any) { l.line("warning", format, args) }
-func (l badgerLog) Infof(format string, args ...any)    { l.line("info", format, args) }
-func (l badgerLog) Debugf(format string, args ...any)   { l.line("debug", format, args) }
+func (l *badgerLog) Errorf(format string, args ...any)   { l.trouble("error", format, args) }
+func (l *badgerLog) Warningf(format string, args ...any) { l.trouble("warning", format, args) }
+func (l *badgerLog) Infof(format string, args ...any)    { l.line("info", format, args) }
+func (l *badgerLog) Debugf(format string, args ...any)   { l.line("debug", format, args) }
 
-func (l badgerLog) line(level, format string, args []any) {
+func (l *badgerLog) line(level, format string, args []any) {
 	l.logger.Debug("badger", attrLevel, level, attrText, lazy{format, args})
+}
+
+func (l *badgerLog) trouble(level, format string, args []any) {
+	l.line(level, format, args)
+	if life := l.life.Load(); life != nil && (strings.Contains(format, "flush") || strings.Contains(format, "ompact")) {
+		life.inspect()
+	}
 }
 
 // lazy is formatted only if somebody reads the line.

@@ -86,13 +86,12 @@ func tornOnly(f *os.File, end int64) error {
 	if _, err := f.ReadAt(rest, end); err != nil && !errors.Is(err, io.EOF) {
 		return err
 	}
-	const header = 8 // length and checksum
-	if len(rest) <= header {
+	if len(rest) <= manifestHeader {
 		return nil
 	}
 	want, sum := binary.BigEndian.Uint32(rest[4:]), uint32(0)
-	for i := range rest[header:] {
-		sum = crc32.Update(sum, castagnoli, rest[header+i:header+i+1])
+	for i := range rest[manifestHeader:] {
+		sum = crc32.Update(sum, castagnoli, rest[manifestHeader+i:manifestHeader+i+1])
 		if sum == want {
 			return &DamageError{File: f.Name(), Reason: fmt.Sprintf("the length at byte %d does not fit its record", end)}
 		}

@@ -45,23 +45,39 @@ func cutTornRecord(dir string) error {
 // it. No record ends in a zero by itself, and one flipped byte makes one zero at
 // most, so two are asked for.
 func tornRecord(data []byte) (at int, torn bool) {
-	const magic, header, zeros = 8, 8, 2
-	for at = magic; at+header <= len(data); {
-		size := uint64(binary.BigEndian.Uint32(data[at:]))
-		if size > uint64(len(data)-at-header) {
-			return at, false // Badger's to cut off, or damage
-		}
-		end := at + header + int(size)
-		if crc32.Checksum(data[at+header:end], castagnoli) == binary.BigEndian.Uint32(data[at+4:]) {
+	const zeros = 2
+	for at = manifestMagic; ; {
+		end, whole := recordAt(data, at)
+		switch {
+		case whole:
 			at = end
 			continue
+		case end == 0:
+			return at, false // Badger's to cut off, or damage
 		}
-		for _, b := range data[max(at+header, end-zeros):] {
+		for _, b := range data[max(at+manifestHeader, end-zeros):] {
 			if b != 0 {
 				return at, false
 			}
 		}
-		return at, size >= zeros
+		return at, end-at-manifestHeader >= zeros
 	}
-	return at, false
+}
+
+// The manifest is a magic word and a version, and records, each with its length
+// and checksum before it.
+const manifestMagic, manifestHeader = 8, 8
+
+// recordAt returns where the record of the manifest that begins at a byte ends,
+// 0 if that is behind the file's end, and whether it fits its checksum.
+func recordAt(data []byte, at int) (end int, whole bool) {
+	if at+manifestHeader > len(data) {
+		return 0, false
+	}
+	size := uint64(binary.BigEndian.Uint32(data[at:]))
+	if size > uint64(len(data)-at-manifestHeader) {
+		return 0, false
+	}
+	end = at + manifestHeader + int(size)
+	return end, crc32.Checksum(data[at+manifestHeader:end], castagnoli) == binary.BigEndian.Uint32(data[at+4:])
 }

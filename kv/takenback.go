@@ -1,0 +1,181 @@
+package kv
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/dgraph-io/badger/v4"
+	"github.com/dgraph-io/badger/v4/pb"
+	"github.com/dgraph-io/badger/v4/table"
+	"google.golang.org/protobuf/proto"
+)
+
+// takenBackName is the file that lists the tables which Badger has taken back.
+//
+// Badger announces new tables in its manifest. If it cannot sync that it removes
+// them, and goes on with what they were made from; but the record may stay in
+// the file, and a store whose manifest names a table that is not there is refused,
+// rightly: a table that was lost looks the same. Only the process that saw it can
+// tell, so it writes down which they are. The next opening takes the record out.
+const takenBackName = "TAKEN-BACK"
+
+// takenBack is the JSON of that file.
+type takenBack struct {
+	Tables []uint64 `json:"tables"` // their numbers, ascending
+}
+
+// inspect looks for tables that Badger has taken back, writes them down, and
+// breaks the store: what is in its manifest is not known to be durable any more.
+// It is called when Badger complains, and when it is closed.
+func (l *life) inspect() {
+	l.inspecting.Lock()
+	defer l.inspecting.Unlock()
+	ids := unneeded(l.dir, l.used)
+	if len(ids) == 0 {
+		return
+	}
+	err := writeTakenBack(l.dir, ids)
+	_ = l.poison(errors.Join(fmt.Errorf("badger could not sync its manifest, and took back tables %d", ids), err))
+}
+
+// lastInspection is the one after Badger is closed, when its tables are gone
+// from memory.
+func (l *life) lastInspection(closeBadger func()) {
+	l.inspecting.Lock()
+	used := tablesOf(l.db)
+	l.used = func() map[uint64]bool { return used }
+	l.inspecting.Unlock()
+	closeBadger()
+	l.inspect()
+}
+
+func tablesOf(db *badger.DB) map[uint64]bool {
+	ids := map[uint64]bool{}
+	for _, t := range db.Tables() {
+		ids[t.ID] = true
+	}
+	return ids
+}
+
+// unneeded are the tables that the manifest names, that are not there, and that
+// Badger does not use. One that is deleted in this moment loses its name first.
+func unneeded(dir string, used func() map[uint64]bool) []uint64 {
+	ids := absent(dir)
+	if len(ids) == 0 {
+		return nil
+	}
+	known, still := used(), absent(dir)
+	return slices.DeleteFunc(ids, func(id uint64) bool { return known[id] || !slices.Contains(still, id) })
+}
+
+// absent are the tables that the manifest names and that are not there. A
+// manifest that cannot be read names none: it may be written just now.
+func absent(dir string) (ids []uint64) {
+	listed, err := readManifest(dir, badger.DefaultOptions(dir).WithLogger(nil))
+	if err != nil {
+		return nil
+	}
+	for _, id := range slices.Sorted(maps.Keys(listed)) {
+		if isAbsent(dir, id) {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+func isAbsent(dir string, id uint64) bool {
+	_, err := os.Stat(table.NewFilename(id, dir))
+	return errors.Is(err, fs.ErrNotExist)
+}
+
+func readTakenBack(dir string) (t takenBack, err error) {
+	text, err := os.ReadFile(filepath.Join(dir, takenBackName))
+	if err == nil {
+		err = json.Unmarshal(text, &t)
+	}
+	return t, err
+}
+
+func writeTakenBack(dir string, ids []uint64) error {
+	t, _ := readTakenBack(dir) // one that cannot be read is of no use
+	t.Tables = append(t.Tables, ids...)
+	slices.Sort(t.Tables)
+	t.Tables = slices.Compact(t.Tables)
+	text, err := json.Marshal(t)
+	if err != nil {
+		return err
+	}
+	return replaceFile(filepath.Join(dir, takenBackName), append(text, '\n'))
+}
+
+// dropTakenBack takes the records out of the manifest in dir that announced
+// tables which Badger has taken back. What else one of them told, which tables
+// are not needed any more, goes with it: those are still there. A record that
+// announced others too stays, and the store is refused for the table. The list
+// goes as well: the next table gets a number on it. The directory must be locked.
+func dropTakenBack(dir string) error {
+	list := filepath.Join(dir, takenBackName)
+	t, err := readTakenBack(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil {
+		err = rewriteManifest(dir, func(id uint64) bool { return slices.Contains(t.Tables, id) && isAbsent(dir, id) })
+	} else if _, isPath := errors.AsType[*fs.PathError](err); !isPath {
+		err = nil // it was not written to its end
+	}
+	if err == nil && len(absent(dir)) == 0 {
+		err = errors.Join(os.Remove(list), syncFile(dir))
+	}
+	return err
+}
+
+// rewriteManifest leaves out the records all of whose new tables are gone.
+func rewriteManifest(dir string, gone func(id uint64) bool) error {
+	name := filepath.Join(dir, badger.ManifestFilename)
+	data, err := os.ReadFile(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // said by whoever needs it
+	}
+	if err != nil {
+		return err
+	}
+	at := min(manifestMagic, len(data))
+	kept := bytes.Clone(data[:at])
+	for {
+		end, whole := recordAt(data, at)
+		if !whole {
+			break
+		}
+		set := new(pb.ManifestChangeSet)
+		if err := proto.Unmarshal(data[at+manifestHeader:end], set); err != nil || !announces(set, gone) {
+			kept = append(kept, data[at:end]...) // what cannot be read is said by whoever needs it
+		}
+		at = end
+	}
+	kept = append(kept, data[at:]...)
+	if len(kept) == len(data) {
+		return nil
+	}
+	return replaceFile(name, kept)
+}
+
+// announces reports whether a record's new tables are these and no others.
+func announces(set *pb.ManifestChangeSet, these func(id uint64) bool) bool {
+	created := 0
+	for _, c := range set.Changes {
+		if c.Op == pb.ManifestChange_CREATE {
+			if created++; !these(c.Id) {
+				return false
+			}
+		}
+	}
+	return created > 0
+}
