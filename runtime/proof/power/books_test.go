@@ -3,6 +3,7 @@ package power_test
 import (
 	"context"
 	"fmt"
+	goruntime "runtime"
 	"sync"
 	"time"
 
@@ -82,11 +83,21 @@ func (b *books) arrive(ctx context.Context, p *process, k kind, c *host.Call) ho
 	a, what := b.answer(ctx, p, k, c)
 	p.moment(AtEffect)
 	p.stand()
-	if what == Hang || what == Stuck {
+	switch what {
+	case Hang, Stuck:
 		select {
 		case <-ctx.Done():
 		case <-p.gone:
 		}
+	case Tardy:
+		select {
+		case <-time.After(10 * time.Minute):
+		case <-p.gone:
+		}
+	case Panic:
+		panic("the tool of a test")
+	case Exit:
+		goruntime.Goexit()
 	}
 	return a
 }
@@ -174,6 +185,9 @@ func (b *books) answer(ctx context.Context, p *process, k kind, c *host.Call) (h
 		b.apply(k, c)
 		if what != Well {
 			p.world.totals.count("answer " + string(what))
+			if what == Tardy {
+				return k.well(n), what
+			}
 			return host.Answer{Code: "http_500"}, what
 		}
 	}

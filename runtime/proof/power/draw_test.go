@@ -115,7 +115,7 @@ func drawLife(t *rapid.T, shared bool) Life {
 }
 
 func drawAnswer() *rapid.Generator[Answer] {
-	return rapid.SampledFrom([]Answer{Well, Well, Well, Well, Well, Well, Lost, Landed, Hang, Stuck, Late})
+	return rapid.SampledFrom([]Answer{Well, Well, Well, Well, Well, Well, Lost, Landed, Hang, Stuck, Late, Tardy, Panic, Exit})
 }
 
 // drawMoment draws a moment that mostly comes while there is work.

@@ -96,6 +96,9 @@ const (
 	Hang   Answer = "hang"   // not applied, and no answer
 	Stuck  Answer = "stuck"  // applied, and no answer
 	Late   Answer = "late"   // applied within the settle time, and an answer that settles nothing
+	Tardy  Answer = "tardy"  // applied, and a good answer long after the call's time, for which nobody is told to stop
+	Panic  Answer = "panic"  // applied, and the tool panics
+	Exit   Answer = "exit"   // applied, and the tool ends its goroutine
 )
 
 // Moment is a place at which something comes.

@@ -76,7 +76,7 @@ func (t *totals) complete(tb testing.TB) {
 	defer t.mu.Unlock()
 	for _, what := range []string{
 		"crash by cut", "crash by kill", "life stop", "death at asked", "death at written", "death at synced", "death at arrival", "death at effect",
-		"answer lost", "answer landed", "answer hang", "answer stuck", "answer late", "key known", "verify found", "verify absent", "verify silent",
+		"answer lost", "answer landed", "answer hang", "answer stuck", "answer late", "answer tardy", "answer panic", "answer exit", "key known", "verify found", "verify absent", "verify silent",
 		"fault fail commit", "fault fail read", "fault full", "fault unopenable", "stalled", "fenced",
 		"event claimed", "event recovered", "event retrying", "event waiting", "event parked orphan", "event parked unknown",
 		"end completed", "end failed", "end orphan", "end unknown", "state waiting key", "state waiting settle", "state waiting retry_after",
