@@ -126,6 +126,8 @@ func TestDataDirectoryMountedReadOnly(t *testing.T) {
 
 // A directory that a newer version wrote, or that is none, is refused in words,
 // and stays as it is.
+//
+// Seen red without a look at the format.
 func TestDataDirectoryThatIsNotOurs(t *testing.T) {
 	t.Parallel()
 	data := storeIn(t, t.TempDir())
