@@ -31,8 +31,10 @@ type crashtestCommand struct {
 // Help says more of it.
 func (*crashtestCommand) Help() string {
 	return "Nothing outside is reached: a process of this program stands in for every tool, keeps what tools.toml declares of it, and writes a ledger. " +
-		"What it answers stands in fakes.toml; without that, an answer is {} with what the tool's units need. With --real the receivers themselves are " +
-		"tried. They must take the same input once for every row; what they did nobody here can see, but one that answers the same key in two ways is found."
+		"What it answers stands in fakes.toml: pawl = 1, and under [tool.ID] answer (what it answers; {field} in a text stands for that field of the request), " +
+		"status (200), applied and absent (to the verify query); without that, an answer is {} with what the tool's units need. With --real the receivers themselves are " +
+		"tried. They must take the same input once for every row; what they did nobody here can see, but one that answers the same key in two ways is found. " +
+		"Where a tool's class does not let the machine go on, the run must wait for a person: such rows are right, and say so."
 }
 
 // Run is the command.
@@ -50,6 +52,9 @@ func (c *crashtestCommand) Run(ctx context.Context, g *Globals) error {
 func (c *crashtestCommand) run(ctx context.Context, g *Globals) (err error) {
 	t := &crashTest{command: c, g: g}
 	if t.points, err = c.points(); err != nil {
+		return err
+	}
+	if err := c.usable(); err != nil {
 		return err
 	}
 	if t.input, err = (&runCommand{Input: c.Input}).input(g); err != nil {
@@ -70,6 +75,38 @@ func (c *crashtestCommand) run(ctx context.Context, g *Globals) (err error) {
 		defer func() { err = errors.Join(err, os.RemoveAll(t.dir)) }()
 	}
 	return t.run(ctx)
+}
+
+// usable refuses what does not go together, before anything is built or run.
+func (c *crashtestCommand) usable() error {
+	wrong := func(message, hint string) error {
+		return &problem{Code: "usage", Message: message, Hint: hint, Status: statusUsage}
+	}
+	switch {
+	case c.Parallel < 1:
+		return wrong(fmt.Sprintf("%d rows at a time are none", c.Parallel), "give --parallel 1 or more")
+	case c.Yes && !c.Real:
+		return wrong("--yes is about real receivers, and there are none", "give --real too, or leave --yes out")
+	case c.Fakes != "" && c.Real:
+		return wrong("there are no fakes with --real", "leave out --fakes or --real")
+	case c.JUnit == "":
+		return nil
+	}
+	f, err := os.OpenFile(c.JUnit, os.O_WRONLY|os.O_CREATE, 0o666)
+	if err == nil {
+		err = f.Close()
+	}
+	if err != nil {
+		return noJUnit(err)
+	}
+	return nil
+}
+
+func noJUnit(err error) error {
+	return &problem{
+		Code: "no_junit", Message: fmt.Sprintf("the JUnit file cannot be written: %v", err),
+		Hint: "name a file that can be written with --junit FILE", Status: statusUsage,
+	}
 }
 
 // points are those that were asked for; nil for all.
@@ -150,6 +187,7 @@ func (t *crashTest) read() error {
 
 func (t *crashTest) run(ctx context.Context) error {
 	view := newMatrixView(t.g, t.command.Parallel, func(tool string) string { return tool })
+	view.blind, view.clear = t.witness != nil, t.clear
 	view.say("A clean run first, then one for each boundary: killed there with SIGKILL, resumed in a fresh process.")
 	config := &crashtest.Config{
 		Workflow: t.command.Dir, Input: t.input, Dir: t.dir, Begin: view.begin, Progress: view.row,
@@ -177,20 +215,23 @@ func (t *crashTest) run(ctx context.Context) error {
 // tell tells what became of the rows. A row that is not as it must be, or a tool
 // whose class is a lie, makes the exit status.
 func (t *crashTest) tell(view *matrixView, report *crashtest.Report) error {
-	report.Lies = append(report.Lies, t.witness.lies()...)
-	if t.command.JUnit != "" {
-		if err := writeJUnit(t.command.JUnit, report); err != nil {
-			return &problem{
-				Code: "no_junit", Message: fmt.Sprintf("the JUnit file was not written: %v", err),
-				Hint: "name a file that can be written with --junit FILE", Status: statusUsage,
-			}
+	if len(report.Rows) == 0 && len(t.points) > 0 {
+		return &problem{
+			Code: "no_rows", Message: "no boundary of the run is one of the points that were asked for, so nothing was tried",
+			Hint: "leave out --points to see which there are", Status: statusUsage,
 		}
 	}
+	report.Lies = append(report.Lies, t.witness.lies()...)
 	if err := view.print(report); err != nil {
 		return err
 	}
 	if err := t.tellUntested(report); err != nil {
 		return err
+	}
+	if t.command.JUnit != "" {
+		if err := writeJUnit(t.command.JUnit, report); err != nil {
+			return noJUnit(err)
+		}
 	}
 	if report.Summary().Mismatches > 0 || len(report.Lies) > 0 {
 		return exitStatus(statusFailed)

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -33,6 +34,9 @@ func (t *crashTest) untested(report *crashtest.Report) (sentences []string) {
 	if report.LeftOut != "" {
 		say("Left out: %s.", report.LeftOut)
 	}
+	if trouble := t.witness.trouble(); trouble != "" {
+		say("The receivers were not always there: %s.", trouble)
+	}
 	if t.witness != nil {
 		return append(sentences, t.witness.untested())
 	}
@@ -53,8 +57,19 @@ func (t *crashTest) untested(report *crashtest.Report) (sentences []string) {
 // reason.
 func (t *crashTest) failed(err error) error {
 	p := &problem{
-		Code: "no_matrix", Message: strings.TrimPrefix(err.Error(), "crashtest: "), Status: statusFailed,
+		Code: "no_matrix", Message: t.clear(strings.TrimPrefix(err.Error(), "crashtest: ")), Status: statusFailed,
 		Hint: "the clean run must end by itself: try it with pawl run first",
+	}
+	switch trouble := t.witness.trouble(); {
+	case trouble != "":
+		p.Hint = trouble
+		return p
+	case strings.Contains(p.Message, "no such tool is registered"):
+		p.Hint = "declare the tool in tools.toml beside the workflow, or name another file with --tools FILE"
+		return p
+	case t.command.Input == "" && strings.Contains(p.Message, "input"):
+		p.Hint = "no --input FILE was given, so the input is null"
+		return p
 	}
 	answers, last := t.given()
 	if last == "" {
@@ -139,4 +154,23 @@ func tomlValue(v any) string {
 		return "[" + strings.Join(parts, ", ") + "]"
 	}
 	return string(mustJSON(v))
+}
+
+// standInAddress is where a process of this program stands in for a tool, or
+// watches it.
+var standInAddress = regexp.MustCompile(`http://127\.0\.0\.1:[0-9]+(` + standin.DoPrefix + `|` + standin.AskPrefix + `)([a-z0-9_.-]+)`)
+
+// clear puts the tools' own addresses into a text.
+func (t *crashTest) clear(text string) string {
+	return standInAddress.ReplaceAllStringFunc(text, func(found string) string {
+		parts := standInAddress.FindStringSubmatch(found)
+		d := t.declared[parts[2]]
+		switch {
+		case d == nil:
+			return found
+		case parts[1] == standin.AskPrefix && d.config.Verify != nil:
+			return originOf(d.config.Verify.URL)
+		}
+		return originOf(d.config.URL)
+	})
 }

@@ -2,9 +2,11 @@ package main
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"net/url"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -20,8 +22,15 @@ type witness struct {
 	plan     *standin.Plan
 	declared map[string]*declared
 
-	mu      sync.Mutex // guards answers
+	mu      sync.Mutex // guards what follows
 	answers map[answered][]string
+	failed  map[string]*failing // by tool
+}
+
+// failing are the requests of a tool that could not be passed on.
+type failing struct {
+	times int
+	first error
 }
 
 // answered is a key of a tool. Each row has a store of its own, so no two rows
@@ -39,8 +48,39 @@ func (w *witness) saw(tool, key string, status int, body []byte) {
 	w.answers[k] = append(w.answers[k], string(body))
 }
 
+// lost takes down that a request could not be passed on.
+func (w *witness) lost(tool string, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.failed == nil {
+		w.failed = map[string]*failing{}
+	}
+	f := w.failed[tool]
+	if f == nil {
+		f = &failing{first: err}
+		w.failed[tool] = f
+	}
+	f.times++
+}
+
+// trouble says which requests could not be passed on; empty if all could.
+func (w *witness) trouble() string {
+	if w == nil {
+		return ""
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var parts []string
+	for _, tool := range slices.Sorted(maps.Keys(w.failed)) {
+		f := w.failed[tool]
+		parts = append(parts, fmt.Sprintf("%d requests of %s had no answer, the first: %v", f.times, tool, f.first))
+	}
+	return strings.Join(parts, "; ")
+}
+
 // lies are the tools that are declared keyed and whose receiver answered a key
-// in two ways. One per tool is evidence enough.
+// in two ways, and those that can be asked and did a key twice: the query had not
+// found it. One per tool is evidence enough.
 func (w *witness) lies() (lies []crashtest.Lie) {
 	if w == nil {
 		return nil
@@ -52,19 +92,35 @@ func (w *witness) lies() (lies []crashtest.Lie) {
 		return cmp.Or(strings.Compare(a.tool, b.tool), strings.Compare(a.key, b.key))
 	})
 	for _, k := range keys {
-		answers := w.answers[k]
-		i := slices.IndexFunc(answers, func(a string) bool { return a != answers[0] })
-		if i < 0 || found[k.tool] || w.declared[k.tool].contract.Effect != host.Keyed {
+		answers, c := w.answers[k], w.declared[k.tool].contract
+		i := slices.IndexFunc(answers, func(a string) bool { return !sameAnswer(a, answers[0]) })
+		l := crashtest.Lie{Tool: k.tool, Declared: c.Effect.String()}
+		switch {
+		case found[k.tool]:
+			continue
+		case c.Effect == host.Keyed && i > 0:
+			l.Evidence = fmt.Sprintf("its receiver answered the key %s first with %s and then with %s", k.key, brief(answers[0]), brief(answers[i]))
+			l.Advice = "look whether it acted twice: then declare it verify or once, or mend the receiver; if only the answer is another, a run that was killed may put out another result"
+		case c.Effect == host.Verify && len(answers) > 1:
+			l.Evidence = fmt.Sprintf("its receiver was asked for the key %s, did not find it, and did it again", k.key)
+			l.Advice = "mend the query or what it asks, or declare the tool once"
+		default:
 			continue
 		}
 		found[k.tool] = true
-		lies = append(lies, crashtest.Lie{
-			Tool: k.tool, Declared: host.Keyed.String(),
-			Evidence: fmt.Sprintf("its receiver answered the key %s first with %s and then with %s", k.key, brief(answers[0]), brief(answers[i])),
-			Advice:   "declare it verify or once, or mend the receiver",
-		})
+		lies = append(lies, l)
 	}
 	return lies
+}
+
+// sameAnswer reports whether two answers say the same, however their JSON is
+// written.
+func sameAnswer(a, b string) bool {
+	if a == b {
+		return true
+	}
+	var x, y any
+	return json.Unmarshal([]byte(a), &x) == nil && json.Unmarshal([]byte(b), &y) == nil && reflect.DeepEqual(x, y)
 }
 
 func brief(text string) string {

@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -28,7 +30,7 @@ func (t *crashTest) permitted() error {
 	}
 	places, here := t.witness.places()
 	if here || t.command.Yes {
-		return nil
+		return reachable(places)
 	}
 	return &problem{
 		Code: "needs_yes", Message: "one run after the other, one for each boundary, would really write to " + strings.Join(places, ", "),
@@ -36,12 +38,36 @@ func (t *crashTest) permitted() error {
 	}
 }
 
+// reachable tries to connect to all places: a receiver that is not there would
+// look like one that keeps silent.
+func reachable(places []string) error {
+	for _, place := range places {
+		u, err := url.Parse(place)
+		if err != nil {
+			continue // it was checked when the file was read
+		}
+		port := u.Port()
+		if port == "" {
+			port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
+		}
+		conn, err := net.DialTimeout("tcp", net.JoinHostPort(u.Hostname(), port), 10*time.Second)
+		if err != nil {
+			return &problem{
+				Code: "not_reached", Message: fmt.Sprintf("no connection to %s: %v", place, err),
+				Hint: "start the receiver, or mend its address in tools.toml", Status: statusUsage,
+			}
+		}
+		_ = conn.Close() // nothing was said
+	}
+	return nil
+}
+
 // watch makes the rows reach the real receivers.
 func (t *crashTest) watch(config *crashtest.Config, view *matrixView) {
 	places, _ := t.witness.places()
 	config.Begin = func(rows int) {
 		view.begin(rows)
-		view.say("%d runs write to %s", rows, strings.Join(places, ", "))
+		view.say("It has written to %s, and each of the boundaries does.", strings.Join(places, ", "))
 	}
 	config.Timeout, config.Stale = time.Minute, true
 	for _, id := range t.used {
@@ -118,6 +144,7 @@ func (r *observed) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 	answer, body, err := r.pass(q, req)
 	if err != nil {
+		r.witness.lost(q.Tool, err)
 		panic(http.ErrAbortHandler) // no answer is what the sender has to see
 	}
 	if !q.Question {

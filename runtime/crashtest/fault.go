@@ -84,12 +84,7 @@ func (t *tester) fault(ctx context.Context, b *boundary, r *Row) error {
 		return err
 	}
 	j := &judgement{row: r, boundary: b, clean: t.clean, got: got, toll: tollOfFault(b.contract, b.mode)}
-	j.ledgers()
-	j.state()
-	r.BudgetsExact = j.budgets()
-	if got.check != "" {
-		j.wrong("the store is not sound: %s", got.check)
-	}
+	j.end()
 	r.lies = append(t.clean.lies(got.effects, r.Name), r.unfounded(b)...)
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/pawl-dev/pawl/host"
 	pawl "github.com/pawl-dev/pawl/runtime"
@@ -31,11 +32,19 @@ func judge(r *Row, b *boundary, clean, got *outcome) {
 		j.toll.parks = true
 	}
 	j.resumption()
-	j.ledgers()
-	j.state()
-	r.BudgetsExact = j.budgets()
-	if got.check != "" {
-		j.wrong("the store is not sound: %s", got.check)
+	j.end()
+}
+
+// end judges how the run ended. One that did not get there has one mismatch for
+// that, and none for all that follows from it.
+func (j *judgement) end() {
+	ended := j.state()
+	j.ledgers(ended)
+	if ended {
+		j.row.BudgetsExact = j.budgets()
+	}
+	if j.got.check != "" {
+		j.wrong("the store is not sound: %s", j.got.check)
 	}
 }
 
@@ -91,8 +100,9 @@ func sameCall(a, b pawl.CallCheckpoint) bool {
 	return a.Tool == b.Tool && a.Key == b.Key && a.Tries == b.Tries && a.Attempt == b.Attempt && a.Outcome == b.Outcome
 }
 
-// ledgers compares what the receivers say.
-func (j *judgement) ledgers() {
+// ledgers compares what the receivers say of a run that got to its end, or did
+// not.
+func (j *judgement) ledgers(ended bool) {
 	r := j.row
 	r.Effects = perTool(j.got.effects)
 	more, less := count(j.got.effects).against(count(j.clean.effects))
@@ -101,34 +111,65 @@ func (j *judgement) ledgers() {
 	}
 	r.Duplicates = max(more, repeated(j.got.effects))
 	if r.Duplicates > 0 {
-		j.wrong("%d effects happened once too often: %v, clean %v", r.Duplicates, r.Effects, perTool(j.clean.effects))
+		j.wrong("%d effects happened once too often: %s, clean %s", r.Duplicates, told(r.Effects), told(perTool(j.clean.effects)))
 	}
-	if j.toll.parks {
+	if j.toll.parks || !ended {
 		return // the rest of the run has not happened yet
 	}
 	if r.Lost = less; less > 0 {
-		j.wrong("%d effects are missing: %v, clean %v", less, r.Effects, perTool(j.clean.effects))
+		j.wrong("%d effects are missing: %s, clean %s", less, told(r.Effects), told(perTool(j.clean.effects)))
 	}
 }
 
-// state compares how the run ended.
-func (j *judgement) state() {
-	want, after := pawl.StateCompleted, j.got.after
+// told says how many effects each tool had.
+func told(effects map[string]int) string {
+	if len(effects) == 0 {
+		return "none"
+	}
+	var parts []string
+	for _, tool := range slices.Sorted(maps.Keys(effects)) {
+		parts = append(parts, fmt.Sprintf("%s %d", tool, effects[tool]))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// state compares how the run ended, and reports whether it got there.
+func (j *judgement) state() bool {
+	want, r, after := pawl.StateCompleted, j.row, j.got.after
 	if j.toll.parks {
 		want = pawl.StateNeedsDecision
 	}
 	if after.State != want {
 		j.wrong("the run is %s, not %s%s", after.State, want, reason(after))
-		return
+		return false
 	}
 	if j.toll.parks {
-		j.row.OutputEqual = true // there is none yet, as it must be
-		return
+		r.Waits = waits(j.boundary)
+		return true
 	}
-	j.row.OutputEqual = bytes.Equal(after.Output(), j.clean.after.Output())
-	if !j.row.OutputEqual && !j.boundary.loose && !j.clean.stale {
+	r.OutputEqual = bytes.Equal(after.Output(), j.clean.after.Output())
+	r.OutputCompared = r.OutputEqual || !j.boundary.loose && !j.clean.stale
+	if !r.OutputEqual && r.OutputCompared {
 		j.wrong("the output is %s, clean %s", after.Output(), j.clean.after.Output())
 	}
+	return true
+}
+
+// waits says why a person is asked: what the tool promises does not let the
+// machine go on by itself.
+func waits(b *boundary) string {
+	text := b.Tool + " is " + b.contract.Effect.String()
+	switch {
+	case b.contract.Effect == host.Keyed && b.contract.KeyWindow == host.NoKeyWindow:
+		return text + " and forgets its keys at once"
+	case repeats(b.contract) && b.contract.Tries > 1:
+		return fmt.Sprintf("%s, and its %d tries are used up", text, b.contract.Tries)
+	case repeats(b.contract):
+		return text + " with 1 try"
+	case b.contract.Verifies:
+		return text + " and was not found"
+	}
+	return text
 }
 
 func reason(c *pawl.Checkpoint) string {
@@ -186,6 +227,10 @@ func (j *judgement) spent(what string, got, clean, toll int64) bool {
 	if got == clean+toll {
 		return true
 	}
-	j.wrong("%s: %d spent, not %d (%d clean and %d for the kill)", what, got, clean+toll, clean, toll)
+	if toll == 0 {
+		j.wrong("%s: %d spent, clean %d", what, got, clean)
+	} else {
+		j.wrong("%s: %d spent, not %d (%d clean and %d for what went wrong)", what, got, clean+toll, clean, toll)
+	}
 	return false
 }

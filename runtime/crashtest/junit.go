@@ -22,6 +22,7 @@ type suiteCase struct {
 	Name    string        `xml:"name,attr"`
 	Time    string        `xml:"time,attr"`
 	Failure *suiteFailure `xml:"failure,omitempty"`
+	Out     string        `xml:"system-out,omitempty"`
 }
 
 type suiteFailure struct {
@@ -34,7 +35,11 @@ type suiteFailure struct {
 func (r *Report) JUnit(w io.Writer) error {
 	s := suite{Name: "crashtest", Time: fmt.Sprintf("%.3f", r.Took.Seconds())}
 	for _, row := range r.Rows {
-		s.add(suiteCase{Class: "crashtest", Name: row.Name, Time: fmt.Sprintf("%.3f", row.Took.Seconds())}, row.Mismatches)
+		c := suiteCase{Class: "crashtest", Name: row.Name, Time: fmt.Sprintf("%.3f", row.Took.Seconds())}
+		if row.Waits != "" {
+			c.Out = "the run waits for a person: " + row.Waits
+		}
+		s.add(c, row.Mismatches)
 	}
 	for _, l := range r.Lies {
 		s.add(suiteCase{Class: "crashtest.contract", Name: l.Tool, Time: "0"}, []string{l.String()})

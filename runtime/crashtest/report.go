@@ -62,9 +62,16 @@ type Row struct {
 	// Duplicates and Lost count effects that happened more or less often than in
 	// the clean run.
 	Duplicates, Lost int
-	// OutputEqual and BudgetsExact compare with the clean run; the budgets with
-	// what the kill may cost added.
-	OutputEqual, BudgetsExact bool
+	// Waits says why the run waits for a person, where it must, such as
+	// "pay.charge is once"; empty if it came to its end. What has not happened yet
+	// is not lost then, and there is no output.
+	Waits string
+	// OutputCompared says whether there is an output to compare with that of the
+	// clean run; OutputEqual whether they are equal.
+	OutputCompared, OutputEqual bool
+	// BudgetsExact says that the budgets are those of the clean run, with what the
+	// kill may cost added.
+	BudgetsExact bool
 	// Mismatches says in sentences what is not as it must be.
 	Mismatches []string
 	Took       time.Duration
@@ -86,6 +93,8 @@ type Summary struct {
 	// Mismatches is the number of rows that are not as they must be, whatever
 	// the reason.
 	Mismatches int `json:"mismatches"`
+	// Waiting is the number of rows whose run waits for a person, as it must.
+	Waiting int `json:"waiting"`
 }
 
 // Summary sums the rows up.
@@ -97,6 +106,20 @@ func (r *Report) Summary() Summary {
 		if !row.OK() {
 			s.Mismatches++
 		}
+		if row.Waits != "" {
+			s.Waiting++
+		}
 	}
 	return s
+}
+
+// Waiting lists why runs wait for a person, where they must, each reason once.
+func (r *Report) Waiting() (why []string) {
+	for _, row := range r.Rows {
+		if row.Waits != "" && !slices.Contains(why, row.Waits) {
+			why = append(why, row.Waits)
+		}
+	}
+	slices.Sort(why)
+	return why
 }

@@ -58,6 +58,9 @@ func Matrix(t *testing.T, c *Config) *Report {
 		t.Logf("left out: %s", report.LeftOut)
 	}
 	s := report.Summary()
+	for _, why := range report.Waiting() {
+		t.Logf("waits for a person: %s", why)
+	}
 	t.Logf("%d boundaries, %d duplicates, %d lost, %d mismatches in %s", s.Boundaries, s.Duplicates, s.Lost, s.Mismatches, report.Took)
 	return report
 }
