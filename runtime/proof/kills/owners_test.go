@@ -39,7 +39,7 @@ func TestProcessesThatMeet(t *testing.T) {
 				other.kill()
 			}
 		}
-		if !w.ended[w.lives] {
+		if !w.ended[first.number] && !w.ended[second.number] {
 			t.Fatal("both have the directory")
 		}
 	}

@@ -57,6 +57,7 @@ func (w *world) store() string           { return w.path("store") }
 // process is a life under way.
 type process struct {
 	w      *world
+	number int // of the life
 	cmd    *exec.Cmd
 	opened chan struct{} // closed when its store is open, or never will be
 	read   chan struct{} // closed when it has said its last
@@ -81,7 +82,7 @@ func (w *world) spawn(edit func(*life)) *process {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	p := &process{w: w, cmd: exec.Command(self), opened: make(chan struct{}), read: make(chan struct{})}
+	p := &process{w: w, number: w.lives, cmd: exec.Command(self), opened: make(chan struct{}), read: make(chan struct{})}
 	p.cmd.Env = append(os.Environ(), lifeVariable+"="+string(text), numberVariable+"="+nameOfLife(w.lives))
 	p.cmd.Stderr = w.t.Output()
 	out, err := p.cmd.StdoutPipe()
@@ -136,8 +137,8 @@ func (p *process) kill() {
 	if !errors.As(err, &exit) || exit.ExitCode() != -1 {
 		p.w.t.Errorf("the process was to be killed, but ended with %v", err)
 	}
-	p.w.ended[p.w.lives] = true
-	p.w.take(p.said)
+	p.w.ended[p.number] = true
+	p.w.take(p.number, p.said)
 }
 
 // wait waits until the process has nothing left to do.
@@ -154,11 +155,11 @@ func (p *process) end() {
 	if err := p.wait(); err != nil {
 		p.w.t.Errorf("the process ended with %v", err)
 	}
-	p.w.take(p.said)
+	p.w.take(p.number, p.said)
 }
 
 // take takes down what a life said, and compares it with what earlier ones said.
-func (w *world) take(said []told) {
+func (w *world) take(life int, said []told) {
 	w.t.Helper()
 	for _, t := range said {
 		w.records = append(w.records, t)
@@ -168,21 +169,21 @@ func (w *world) take(said []told) {
 		case "started":
 			w.begun[t.Run] = true
 		case "seen", "rest":
-			w.saw(t)
+			w.saw(life, t)
 		case "open":
 		default:
-			w.t.Errorf("life %d: %s %s: %s", w.lives, t.What, t.Run, t.Text)
+			w.t.Errorf("life %d: %s %s: %s", life, t.What, t.Run, t.Text)
 		}
 	}
 }
 
 // saw compares what is told of a run with what was told before.
-func (w *world) saw(t told) {
+func (w *world) saw(life int, t told) {
 	w.t.Helper()
 	was, is := w.last[t.Run], t.Seen
 	if is.Seq < was.Seq || is.Attempts < was.Attempts || is.Calls < was.Calls || is.Recoveries < was.Recoveries ||
 		is.Done < was.Done || is.Units < was.Units || was.State == pawl.StateCompleted && is != was {
-		w.t.Errorf("life %d: %s went back: %+v, was %+v", w.lives, t.Run, is, was)
+		w.t.Errorf("life %d: %s went back: %+v, was %+v", life, t.Run, is, was)
 	}
 	w.last[t.Run], w.begun[t.Run] = is, true
 	if t.What == "rest" && is.State == pawl.StateCompleted {
