@@ -33,7 +33,6 @@ func newWorld(t *testing.T, store string) *world {
 
 func runsOf(prefix string, n int) (ids []string) {
 	for i := range n {
-		// Ids have one length: the part of an id finds the run that it begins.
 		ids = append(ids, fmt.Sprintf("%s-%03d", prefix, i))
 	}
 	return ids

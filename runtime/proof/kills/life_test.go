@@ -47,19 +47,17 @@ type told struct {
 
 // seen is what must never go back.
 type seen struct {
-	State                                   pawl.RunState
-	Seq                                     uint64
-	Attempts, Calls, Recoveries, Work, Done int64
-	Units                                   int64
+	State                                          pawl.RunState
+	Seq                                            uint64
+	Attempts, Calls, Recoveries, Work, Done, Units int64
 }
 
 func seenOf(c *pawl.Checkpoint) seen {
 	b := c.Budgets
-	s := seen{
+	return seen{
 		State: c.State, Seq: c.Seq, Attempts: b.Attempts.Used, Calls: b.Calls.Used,
-		Recoveries: b.Recoveries.Used, Done: int64(len(c.CompletedSteps)), Units: b.Units["cents"].Used,
+		Recoveries: b.Recoveries.Used, Work: b.Work.Used, Done: int64(len(c.CompletedSteps)), Units: b.Units["cents"].Used,
 	}
-	return s
 }
 
 // living is a life under way.
@@ -136,7 +134,6 @@ func (v *living) work() error {
 	for _, id := range v.Runs {
 		one(id)
 	}
-	// Ids have one length: the part of an id finds the run that it begins.
 	for i := 0; v.Want > 0; i++ {
 		one(fmt.Sprintf("%s.%03d.%04d", planNames()[i%len(plans)], v.Number, i))
 	}

@@ -182,7 +182,7 @@ func (w *world) saw(life int, t told) {
 	w.t.Helper()
 	was, is := w.last[t.Run], t.Seen
 	if is.Seq < was.Seq || is.Attempts < was.Attempts || is.Calls < was.Calls || is.Recoveries < was.Recoveries ||
-		is.Done < was.Done || is.Units < was.Units || was.State == pawl.StateCompleted && is != was {
+		is.Work < was.Work || is.Done < was.Done || is.Units < was.Units || was.State == pawl.StateCompleted && is != was {
 		w.t.Errorf("life %d: %s went back: %+v, was %+v", life, t.Run, is, was)
 	}
 	w.last[t.Run], w.begun[t.Run] = is, true
