@@ -56,7 +56,7 @@ func TestWithoutARuleItsTestsAreRed(t *testing.T) {
 				switch {
 				case !failed:
 					t.Errorf("%s %s stays green", g.pkg, g.test)
-				case !bytes.Contains(out, []byte("--- FAIL: "+g.test)) && !bytes.Contains(out, []byte("panic: ")):
+				case !bytes.Contains(out, []byte("--- FAIL: "+g.test+" (")) && !bytes.Contains(out, []byte("panic: ")), bytes.Contains(out, []byte("panic: test timed out")):
 					t.Errorf("%s %s did not come to its end:\n%s", g.pkg, g.test, out)
 				default:
 					t.Logf("%s %s is red: %s", g.pkg, g.test, firstComplaint(out))
