@@ -25,7 +25,7 @@ type life struct {
 
 // told is a line of a life's standard output.
 type told struct {
-	What   string // opened, health, read, begun, rest
+	What   string // opened, rest, failed, or the question: health, read, begin
 	Health pawl.Health
 	Read   int    // runs that could be read
 	Text   string // why something failed

@@ -24,7 +24,7 @@ const (
 // folder is the workflow of all runs: each step calls the receiver, and fails at
 // a call that was not applied.
 func folder() fstest.MapFS {
-	failed := "\x42" + wasmtest.Sleb(32) + "\x88\x50\x45\x04\x40" + // if the status is not 0
+	failed := wasmtest.Const64(32) + "\x88\x50\x45\x04\x40" + // if the status is not 0
 		wasmtest.GoodFailure + wasmtest.Const(1) + "\x0f" + wasmtest.OpEnd
 	call := strings.TrimSuffix(wasmtest.GoodCall, wasmtest.OpDrop) + failed
 	module := wasmtest.Guest(strings.Repeat(call, callsOfStep) + wasmtest.Done).Bytes()

@@ -3,6 +3,7 @@ package guests_test
 import (
 	"fmt"
 	"strings"
+	"sync"
 
 	"github.com/pawl-dev/pawl/host/abi"
 	pawl "github.com/pawl-dev/pawl/runtime"
@@ -116,13 +117,13 @@ func called(least, most int) func(*pawl.Checkpoint, []pawl.LogLine) string {
 const mebibyte = 1 << 20
 
 // misdeeds are computed once per process: some modules are large.
-func misdeeds() []misdeed {
+var misdeeds = sync.OnceValue(func() []misdeed {
 	rows := []misdeed{
 		{name: "loop", limits: `work = 50_000_000`, wasm: guest(forever("")), code: "work_limit", did: used(50_000_000)},
 		{name: "loop-initialize", limits: `work = 1_000_000`, wasm: before("_initialize", forever(""), false), code: "work_limit", did: used(1_000_000)},
 		{name: "loop-start", limits: `work = 1_000_000`, wasm: before("go", forever(""), true), code: "work_limit", did: used(1_000_000)},
 		{name: "loop-granted-calls", limits: `calls = 50`, wasm: guest(forever(wt.GoodCall)), code: "call_limit", did: called(50, 2000)},
-		{name: "loop-refused-calls", limits: `calls = 50`, wasm: with(forever(otherCall), func(*wt.Program) {}), code: "call_limit", did: called(50, 2000)},
+		{name: "loop-refused-calls", limits: `calls = 50`, wasm: guest(forever(otherCall)), code: "call_limit", did: called(50, 2000)},
 		{name: "memory-bomb", limits: `memory = "4MiB"`, code: "unreachable", wasm: growing(
 			wt.OpLoop + wt.Const(1) + memoryGrow + wt.Const(0xFFFFFFFF) + notEqual + again + wt.OpEnd +
 				wt.Const(0) + wt.Const(0xAA) + memorySize + wt.Const(65536) + multiply + memoryFill +
@@ -179,7 +180,7 @@ func misdeeds() []misdeed {
 			wt.Const(3)+wt.Const(0)+wt.Const(400)+wt.Const(10)+wt.Const(0)+"\x42\x00\x42\x00"+wt.Const(0)+wt.Const(500)+wt.CallTo(wt.FnFirst)+proven)},
 	}
 	return append(rows, badRanges()...)
-}
+})
 
 // otherCall calls a tool that no step is granted.
 var otherCall = wt.HostCall(wt.NameAt, 5, wt.FrameAt, uint32(len(wt.FrameText)))

@@ -39,7 +39,7 @@ type life struct {
 // told is one thing that a life says on its standard output as soon as it can
 // be relied on.
 type told struct {
-	What string // open, starting, started, seen, rest, refused, failed
+	What string // open, starting, started, seen, rest, refused, failed, unsound, undecodable, lost, unlisted
 	Run  string // external id
 	Text string // of open: the store's condition; of failed: why
 	Seen seen
