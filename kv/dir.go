@@ -57,13 +57,25 @@ func removeEmptyLogs(dir string) error {
 	return nil
 }
 
+// filesOf are the paths of the files in dir with an ending. The directory is no
+// pattern: its name may have brackets.
+func filesOf(dir, ending string) (names []string, err error) {
+	entries, err := os.ReadDir(dir)
+	for _, entry := range entries {
+		if filepath.Ext(entry.Name()) == ending {
+			names = append(names, filepath.Join(dir, entry.Name()))
+		}
+	}
+	return names, err
+}
+
 // syncLogs makes durable what Badger is about to read from its logs, and shows
 // from then on. A process that was killed between writing a commit and syncing
 // it leaves the commit in the page cache. So does a sync that failed, but then
 // the kernel takes the pages for clean and a second sync for done, so what the
 // logs hold is written once more.
 func syncLogs(dir string) error {
-	logs, err := filepath.Glob(filepath.Join(dir, "*.mem"))
+	logs, err := filesOf(dir, ".mem")
 	if err != nil {
 		return err
 	}

@@ -2,7 +2,9 @@ package kv
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -26,5 +28,42 @@ func checkKeys(dir string) error {
 	if len(data) < iv || !bytes.HasPrefix(data[iv:], []byte(text)) {
 		return &DamageError{File: name, Reason: "it does not begin as it should"}
 	}
+	return checkLogs(dir)
+}
+
+// checkLogs returns a [DamageError] for a log whose header names a key. Badger
+// looks for that when it has changed the directory, and says and leaves as much.
+func checkLogs(dir string) error {
+	for _, ending := range []string{".mem", ".vlog"} {
+		names, err := filesOf(dir, ending)
+		if err != nil {
+			return err
+		}
+		for _, name := range names {
+			id, err := keyOf(name)
+			if err != nil {
+				return err
+			}
+			if id != 0 {
+				return &DamageError{File: name, Reason: "its header names a key, and nothing is encrypted"}
+			}
+		}
+	}
 	return nil
+}
+
+// keyOf is the number of the key in a log's header, 0 for none.
+func keyOf(name string) (id uint64, err error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	var header [20]byte // the number and a vector; a shorter file is none yet
+	if _, err := io.ReadFull(f, header[:]); errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return 0, nil
+	} else if err != nil {
+		return 0, err
+	}
+	return binary.BigEndian.Uint64(header[:]), nil
 }

@@ -3,7 +3,6 @@ package kv
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 	"sync"
 	"time"
 
@@ -100,7 +99,7 @@ func (s *space) toOpen() error {
 		return nil
 	}
 	need := int64(openRoom)
-	logs, err := filepath.Glob(filepath.Join(s.dir, "*.mem"))
+	logs, err := filesOf(s.dir, ".mem")
 	for _, log := range logs {
 		if info, err := os.Stat(log); err == nil {
 			need += allocated(info)

@@ -66,7 +66,7 @@ func readManifest(dir string, opts badger.Options) (map[uint64]badger.TableManif
 // noTables returns a [DamageError] if there are tables in dir: without a
 // manifest Badger takes them for leftovers.
 func noTables(dir, manifest string) error {
-	tables, err := filepath.Glob(filepath.Join(dir, "*.sst"))
+	tables, err := filesOf(dir, ".sst")
 	if err == nil && len(tables) > 0 {
 		err = &DamageError{File: manifest, Reason: "it is missing, tables are there"}
 	}

@@ -88,7 +88,7 @@ func (t *trimmer) whileUsed(dir string) (stopped bool, err error) {
 
 // tablesKB is the size of all tables in the directory, in KiB.
 func tablesKB(dir string) (kb int64) {
-	names, _ := filepath.Glob(filepath.Join(dir, "*.sst")) // only a bad pattern is an error
+	names, _ := filesOf(dir, ".sst") // nothing is trimmed then
 	for _, name := range names {
 		if info, err := os.Stat(name); err == nil {
 			kb += info.Size() >> 10
