@@ -128,7 +128,7 @@ func hasSources(dir, pkg string) bool {
 	if !strings.HasPrefix(pkg, ".") {
 		return true
 	}
-	files, err := filepath.Glob(filepath.Join(dir, pkg, "*.go"))
+	files, err := filepath.Glob(filepath.Join(globbed(filepath.Join(dir, pkg)), "*.go"))
 	return err == nil && len(files) > 0
 }
 
