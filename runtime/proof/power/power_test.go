@@ -24,7 +24,20 @@ var (
 	kept    = flag.String("plan", "", "a plan to carry out, instead of those in testdata; its diary is logged")
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// modulesDir is where the modules of all plans are kept while the tests run: none
+// comes again, so they are nothing for the cache of the others.
+var modulesDir string
+
+func TestMain(m *testing.M) {
+	var err error
+	if modulesDir, err = os.MkdirTemp("", "pawl-power-"); err != nil {
+		panic(err)
+	}
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		_ = os.RemoveAll(modulesDir) // a temporary directory
+		os.Exit(code)
+	}))
+}
 
 // Random workflows on a disk whose power is cut, with processes that are killed,
 // stand still, or lose their store: the receivers' books and a plain model say
@@ -96,6 +109,9 @@ func TestKeptPlans(t *testing.T) {
 	}
 	if *kept != "" {
 		files = []string{*kept}
+	}
+	if len(files) == 0 {
+		t.Fatal("there is no kept plan")
 	}
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".json"), func(t *testing.T) {

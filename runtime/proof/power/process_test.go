@@ -8,7 +8,6 @@ import (
 	"github.com/pawl-dev/pawl/host"
 	"github.com/pawl-dev/pawl/kv/kvtest"
 	pawl "github.com/pawl-dev/pawl/runtime"
-	"github.com/pawl-dev/pawl/runtime/proof"
 )
 
 // process is an engine over a store on the disk, up to its end.
@@ -53,7 +52,7 @@ func (w *world) open() (*process, error) {
 		return nil, err
 	}
 	p.Engine, err = pawl.Open(context.Background(), p.store, &pawl.Options{
-		Tools: tools, CacheDir: proof.CacheDir(), Paused: true, Observer: p.observe,
+		Tools: tools, CacheDir: modulesDir, Paused: true, Observer: p.observe,
 	})
 	if err != nil {
 		return nil, errors.Join(err, store.Close())
