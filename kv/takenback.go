@@ -137,7 +137,8 @@ func dropTakenBack(dir string) error {
 	return err
 }
 
-// rewriteManifest leaves out the records all of whose new tables are gone.
+// rewriteManifest leaves out the records all of whose new tables are gone. It
+// changes nothing if a table would be missed all the same.
 func rewriteManifest(dir string, gone func(id uint64) bool) error {
 	name := filepath.Join(dir, badger.ManifestFilename)
 	data, err := os.ReadFile(name)
@@ -148,23 +149,43 @@ func rewriteManifest(dir string, gone func(id uint64) bool) error {
 		return err
 	}
 	at := min(manifestMagic, len(data))
-	kept := bytes.Clone(data[:at])
+	kept, named := bytes.Clone(data[:at]), map[uint64]bool{}
 	for {
 		end, whole := recordAt(data, at)
 		if !whole {
 			break
 		}
 		set := new(pb.ManifestChangeSet)
-		if err := proto.Unmarshal(data[at+manifestHeader:end], set); err != nil || !announces(set, gone) {
-			kept = append(kept, data[at:end]...) // what cannot be read is said by whoever needs it
+		if err := proto.Unmarshal(data[at+manifestHeader:end], set); err != nil {
+			return nil // said by whoever needs it
+		}
+		if !announces(set, gone) {
+			kept = append(kept, data[at:end]...)
+			apply(set, named)
 		}
 		at = end
 	}
 	kept = append(kept, data[at:]...)
+	for id := range named {
+		if isAbsent(dir, id) {
+			return nil
+		}
+	}
 	if len(kept) == len(data) {
 		return nil
 	}
 	return replaceFile(name, kept)
+}
+
+// apply does to the tables that are named what a record tells.
+func apply(set *pb.ManifestChangeSet, named map[uint64]bool) {
+	for _, c := range set.Changes {
+		if c.Op == pb.ManifestChange_CREATE {
+			named[c.Id] = true
+		} else {
+			delete(named, c.Id)
+		}
+	}
 }
 
 // announces reports whether a record's new tables are these and no others.

@@ -1,6 +1,7 @@
 package kv_test
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"hash/crc32"
@@ -37,7 +38,7 @@ func TestTakenBackTables(t *testing.T) {
 		"of a merge":             {list: `{"tables":[70,71]}`, records: [][]*pb.ManifestChange{{create(gone), create(other), remove(there)}}},
 		"two records":            {list: `{"tables":[70,71]}`, records: [][]*pb.ManifestChange{{create(gone)}, {create(other)}}},
 		"no list":                {records: [][]*pb.ManifestChange{{create(gone)}}, refused: "000070.sst"},
-		"not on the list":        {list: `{"tables":[70]}`, records: [][]*pb.ManifestChange{{create(gone)}, {create(other)}}, refused: "000071.sst", stays: true},
+		"not on the list":        {list: `{"tables":[70]}`, records: [][]*pb.ManifestChange{{create(gone)}, {create(other)}}, refused: "000070.sst", stays: true},
 		"one of two":             {list: `{"tables":[70]}`, records: [][]*pb.ManifestChange{{create(gone), create(other)}}, refused: "000070.sst", stays: true},
 		"a list that breaks off": {list: `{"tab`, records: [][]*pb.ManifestChange{{create(gone)}}, refused: "000070.sst", stays: true},
 		"a list of no use":       {list: `{"tables":[1,70]}`},
@@ -60,6 +61,16 @@ func TestTakenBackTables(t *testing.T) {
 				announce(t, dir, changes)
 			}
 			if row.refused != "" {
+				manifest := filepath.Join(dir, "MANIFEST")
+				before, err := os.ReadFile(manifest)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer func() {
+					if after, err := os.ReadFile(manifest); err != nil || !bytes.Equal(after, before) {
+						t.Errorf("the manifest was changed: %v", err)
+					}
+				}()
 				var damage *kv.DamageError
 				if _, err := kv.Open(dir, nil); !errors.As(err, &damage) || filepath.Base(damage.File) != row.refused {
 					t.Errorf("opened with %v", err)
