@@ -1,6 +1,7 @@
 package host
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"sync"
@@ -56,6 +57,7 @@ func (f flight[T]) fly(ctx context.Context) (v T, ok bool) {
 	ctx, cancel := context.WithDeadline(ctx, f.deadline)
 	defer cancel()
 	c := *f.call
+	c.Body = bytes.Clone(f.call.Body) // a key is that of one request, whatever the tool does with it
 	s := &announcer{sent: f.call.Sent}
 	c.Sent = s.announce
 	result := apart(func() T {

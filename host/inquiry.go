@@ -169,8 +169,11 @@ func (p *pursuit) remembered() bool {
 	reserve := max(window/10, p.contract.Timeout+p.contract.Settle)
 	// The wall clock goes on while the machine sleeps, the other one when the
 	// wall clock is set back: the receiver's memory follows neither.
-	age := max(time.Since(p.first), time.Now().Round(0).Sub(p.first.Round(0)))
-	return -window/10 <= age && age <= window-reserve
+	now := time.Now().Round(0)
+	age := max(time.Since(p.first), now.Sub(p.first.Round(0)))
+	// A clock that says that the last try is yet to come is no measure of how old
+	// the first one is.
+	return -window/10 <= age && age <= window-reserve && p.ahead <= window/10
 }
 
 // ask is the one place where a tool is told to ask.

@@ -54,9 +54,10 @@ type pursuit struct {
 	sends    *Sends
 	to       string // who receives the call now; empty if not known
 
-	tries       int       // recorded sendings over all processes
-	first, last time.Time // when the first and the last of them were recorded
-	receiver    string    // who the last of them went to; empty if not known
+	tries       int           // recorded sendings over all processes
+	first, last time.Time     // when the first and the last of them were recorded
+	receiver    string        // who the last of them went to; empty if not known
+	ahead       time.Duration // how far the last of them was ahead of this clock when it was taken over
 
 	sent    int // sendings that count against the contract's tries
 	limit   int // how many there may be
@@ -98,7 +99,9 @@ func (p *pursuit) remember(past Past) {
 	p.tries, p.first, p.last, p.receiver = past.Tries, past.First, past.Last, past.Receiver
 	p.call.Try = past.Tries
 	// Whatever the clocks say, the last sending was before this moment.
-	if now := time.Now(); p.last.IsZero() || p.last.After(now) {
+	now := time.Now()
+	p.ahead = p.last.Round(0).Sub(now.Round(0))
+	if p.last.IsZero() || p.last.After(now) {
 		p.last = now
 	}
 	p.unknown = p.contract.Effect != Read

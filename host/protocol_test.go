@@ -1,6 +1,7 @@
 package host_test
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -207,6 +208,74 @@ func TestNoKeyWindowIsNeverRepeatedBlindly(t *testing.T) {
 			})
 		})
 	}
+}
+
+// The clock was set back between two processes: the records show that it is no
+// measure of how old the key is. What clocks differ by anyway is in the reserve.
+//
+// Seen red with a look at the first try alone.
+func TestKeyIsNotSentByAClockThatWasSetBack(t *testing.T) {
+	t.Parallel()
+	for name, row := range map[string]struct {
+		first, last time.Duration // from now
+		result      string
+	}{
+		"both in the past":                    {-30 * time.Minute, -20 * time.Minute, "applied, status 0"},
+		"the last one a little in the future": {-30 * time.Minute, 5 * time.Minute, "applied, status 0"},
+		"the last one in the future":          {-30 * time.Minute, 20 * time.Minute, "undecided"},
+		"both in the future":                  {20 * time.Minute, 20 * time.Minute, "undecided"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				contract := shape(host.Keyed, 5)
+				contract.KeyWindow = time.Hour
+				s := newStage(contract, answers{applied}, nil)
+				now := time.Now()
+				got := result(s.do(t.Context(), host.Past{Tries: 2, First: now.Add(row.first), Last: now.Add(row.last)}))
+				if got != row.result {
+					t.Errorf("came to %q, want %q", got, row.result)
+				}
+			})
+		})
+	}
+}
+
+// A tool may do with a request's body what it likes: what is sent next under the
+// key is the request all the same.
+//
+// Seen red with the call's own body handed out.
+func TestToolThatChangesTheBodyItIsGiven(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(shape(host.Keyed, 3), answers{unclear, unclear, applied}, nil)
+		tool := &scrubbing{Tool: s.tool}
+		call := *s.call
+		call.Body = []byte(`{"cents":1}`)
+		if _, err := host.Do(t.Context(), tool, s.ledger, &call, host.Past{}); err != nil {
+			t.Fatal(err)
+		}
+		for try, body := range tool.bodies {
+			if body != `{"cents":1}` {
+				t.Errorf("try %d sent %s", try+1, body)
+			}
+		}
+		if len(tool.bodies) != 3 {
+			t.Errorf("%d tries", len(tool.bodies))
+		}
+	})
+}
+
+// scrubbing takes what may be confidential out of memory.
+type scrubbing struct {
+	host.Tool
+	bodies []string
+}
+
+func (s *scrubbing) Try(ctx context.Context, c *host.Call) host.Answer {
+	s.bodies = append(s.bodies, string(c.Body))
+	clear(c.Body)
+	return s.Tool.Try(ctx, c)
 }
 
 func TestUndecidedErrorIsForAPerson(t *testing.T) {

@@ -51,6 +51,19 @@ func (a *anchor) advance(number uint64) {
 	}
 }
 
+// removed is an error if the store was removed from the disk: what is written is
+// gone when this process is.
+func (a *anchor) removed() error {
+	info, err := a.file.Stat()
+	if err != nil {
+		return err
+	}
+	if _, names := inode(info); names == 0 {
+		return errors.New("its files were removed while it was open")
+	}
+	return nil
+}
+
 func (a *anchor) close() error {
 	if a == nil || a.file == nil {
 		return nil

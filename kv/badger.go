@@ -42,7 +42,7 @@ func open(dir string, o Options) (*badgerStore, error) {
 		opts:     o,
 		logger:   o.Logger,
 		lock:     lock,
-		space:    newSpace(dir, o),
+		space:    newSpace(lock.path, o),
 		clock:    newClock(),
 		watchers: newWatchers(),
 		leases:   newLeases(),
@@ -83,6 +83,12 @@ type badgerStore struct {
 // Badger has taken back.
 func (s *badgerStore) begin(floor uint64) (*life, error) {
 	dir := s.lock.dir
+	if err := s.lock.moved(); err != nil {
+		return nil, err
+	}
+	if err := cutStump(dir); err != nil {
+		return nil, err
+	}
 	if err := cutTornRecord(dir); err != nil {
 		return nil, err
 	}
@@ -106,7 +112,7 @@ func (s *badgerStore) begin(floor uint64) (*life, error) {
 		return nil, err
 	}
 	log := &badgerLog{logger: s.logger}
-	db, err := badger.OpenManaged(badgerOptions(dir, s.opts).WithLogger(log))
+	db, err := badger.OpenManaged(badgerOptions(s.lock.path, s.opts).WithLogger(log))
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +125,7 @@ func (s *badgerStore) begin(floor uint64) (*life, error) {
 		return nil, errors.Join(err, db.Close())
 	}
 	s.space.merging(func() int64 { return toMerge(db) })
-	return newLife(dir, db, max(floor, s.anchor.number), log), nil
+	return newLife(s.lock, db, max(floor, s.anchor.number), log), nil
 }
 
 // View implements [Store].

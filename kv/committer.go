@@ -184,6 +184,9 @@ func (m *merge) do(queue []*pending) (count int, err error) {
 	if err := m.life.health(); err != nil {
 		return len(queue), err
 	}
+	if err := m.committer.store.anchor.removed(); err != nil {
+		return len(queue), m.life.poison(err)
+	}
 	full := m.committer.store.space.full()
 	count = 1
 	defer m.life.guard(&err)

@@ -12,7 +12,7 @@ func (s *badgerStore) Health() Health {
 		Commits:   s.committer.commits.Load(),
 		Syncs:     s.committer.syncs.Load(),
 		SyncMode:  syncMode(s.opts),
-		Size:      sizeOf(s.lock.dir),
+		Size:      sizeOf(s.lock.path),
 	}
 	h.CommitRate, h.SyncRate = s.committer.rates.perSecond(time.Since(s.committer.rates.began))
 	h.Free, h.Reserve = s.space.look()

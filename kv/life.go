@@ -12,7 +12,8 @@ import (
 // life is one opening of Badger. A store begins another one when it is
 // reopened; what belongs to a broken life fails with it.
 type life struct {
-	dir       string
+	dir       string // for people
+	path      string // see [dirLock]
 	logger    *slog.Logger
 	db        *badger.DB
 	snapshots *snapshots
@@ -30,18 +31,22 @@ type life struct {
 }
 
 // newLife begins numbering behind Badger's last commit and behind floor.
-func newLife(dir string, db *badger.DB, floor uint64, log *badgerLog) *life {
+func newLife(lock *dirLock, db *badger.DB, floor uint64, log *badgerLog) *life {
 	l := &life{
-		dir:       dir,
+		dir:       lock.dir,
+		path:      lock.path,
 		logger:    log.logger,
 		db:        db,
 		snapshots: newSnapshots(max(db.MaxVersion(), floor), db.SetDiscardTs),
-		silence:   newSilence(db, dir),
+		silence:   newSilence(db, lock.path),
 		idle:      make(chan struct{}),
 		ended:     make(chan struct{}),
 		used:      func() map[uint64]bool { return tablesOf(db) },
 	}
 	log.life.Store(l)
+	if log.early.Load() {
+		l.inspect()
+	}
 	return l
 }
 

@@ -2,6 +2,7 @@ package kv
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -16,7 +17,11 @@ import (
 
 // dirLock is the lock of an open store's directory.
 type dirLock struct {
-	dir    string
+	dir string // as it was named
+	// path leads to the directory wherever it is moved, where the system has such
+	// paths; else it is dir. Badger works by names: in a directory that somebody
+	// has put in the place of its own it would delete what is another's.
+	path   string
 	handle *os.File
 }
 
@@ -30,18 +35,31 @@ func lockDir(dir string) (*dirLock, error) {
 	if err == nil && !locked {
 		err = &LockedError{Dir: dir, PID: lockOwner(dir)}
 	}
+	path := within(dir, handle)
 	if err == nil {
-		err = os.WriteFile(pidFile(dir), []byte(strconv.Itoa(os.Getpid())+"\n"), 0o600)
+		err = os.WriteFile(pidFile(path), []byte(strconv.Itoa(os.Getpid())+"\n"), 0o600)
 	}
 	if err != nil {
 		return nil, errors.Join(err, handle.Close())
 	}
-	return &dirLock{dir: dir, handle: handle}, nil
+	return &dirLock{dir: dir, path: path, handle: handle}, nil
+}
+
+// moved is an error if the directory is not where it was when it was locked.
+func (l *dirLock) moved() error {
+	own, err := l.handle.Stat()
+	if err != nil {
+		return err
+	}
+	if there, err := os.Stat(l.dir); err != nil || !os.SameFile(own, there) {
+		return fmt.Errorf("%s was moved away, removed or replaced while it was open; put it back where it was, or end this process", l.dir)
+	}
+	return nil
 }
 
 // release gives the lock back, the file first: afterwards it is another's.
 func (l *dirLock) release() error {
-	return errors.Join(os.Remove(pidFile(l.dir)), unlock(l.handle), l.handle.Close())
+	return errors.Join(os.Remove(pidFile(l.path)), unlock(l.handle), l.handle.Close())
 }
 
 func pidFile(dir string) string { return filepath.Join(dir, "LOCK") }

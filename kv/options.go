@@ -87,6 +87,7 @@ func badgerOptions(dir string, opts Options) badger.Options {
 type badgerLog struct {
 	logger *slog.Logger
 	life   atomic.Pointer[life] // nil until Badger is open
+	early  atomic.Bool          // it complained before
 }
 
 func (l *badgerLog) Errorf(format string, args ...any)   { l.trouble("error", format, args) }
@@ -100,7 +101,11 @@ func (l *badgerLog) line(level, format string, args []any) {
 
 func (l *badgerLog) trouble(level, format string, args []any) {
 	l.line(level, format, args)
-	if life := l.life.Load(); life != nil && (strings.Contains(format, "flush") || strings.Contains(format, "ompact")) {
+	if !strings.Contains(format, "flush") && !strings.Contains(format, "ompact") {
+		return
+	}
+	l.early.Store(true)
+	if life := l.life.Load(); life != nil {
 		life.inspect()
 	}
 }

@@ -31,17 +31,25 @@ type takenBack struct {
 	Tables []uint64 `json:"tables"` // their numbers, ascending
 }
 
-// inspect looks for tables that Badger has taken back, writes them down, and
-// breaks the store: what is in its manifest is not known to be durable any more.
-// It is called when Badger complains, and when it is closed.
+// inspect looks for tables that Badger has taken back, and writes them down, and
+// for a record that was not written to its end. Either breaks the store: what is
+// in its manifest is not known to be durable any more, and the next opening mends
+// it. It is called when Badger complains, and when it is closed.
 func (l *life) inspect() {
 	l.inspecting.Lock()
 	defer l.inspecting.Unlock()
-	ids := unneeded(l.dir, l.used)
+	data, err := os.ReadFile(filepath.Join(l.path, badger.ManifestFilename))
+	if err == nil {
+		if _, next := stumpIn(data); next > 0 {
+			_ = l.poison(errors.New("badger could not write a record of its manifest to its end"))
+			return
+		}
+	}
+	ids := unneeded(l.path, l.used)
 	if len(ids) == 0 {
 		return
 	}
-	err := writeTakenBack(l.dir, ids)
+	err = writeTakenBack(l.path, ids)
 	_ = l.poison(errors.Join(fmt.Errorf("badger could not sync its manifest, and took back tables %d", ids), err))
 }
 
@@ -67,27 +75,27 @@ func tablesOf(db *badger.DB) map[uint64]bool {
 // unneeded are the tables that the manifest names, that are not there, and that
 // Badger does not use. One that is deleted in this moment loses its name first.
 func unneeded(dir string, used func() map[uint64]bool) []uint64 {
-	ids := absent(dir)
+	ids, _ := absent(dir) // it may be written just now
 	if len(ids) == 0 {
 		return nil
 	}
-	known, still := used(), absent(dir)
+	known := used()
+	still, _ := absent(dir)
 	return slices.DeleteFunc(ids, func(id uint64) bool { return known[id] || !slices.Contains(still, id) })
 }
 
-// absent are the tables that the manifest names and that are not there. A
-// manifest that cannot be read names none: it may be written just now.
-func absent(dir string) (ids []uint64) {
+// absent are the tables that the manifest names and that are not there.
+func absent(dir string) (ids []uint64, err error) {
 	listed, err := readManifest(dir, badger.DefaultOptions(dir).WithLogger(nil))
 	if err != nil {
-		return nil
+		return nil, err
 	}
 	for _, id := range slices.Sorted(maps.Keys(listed)) {
 		if isAbsent(dir, id) {
 			ids = append(ids, id)
 		}
 	}
-	return ids
+	return ids, nil
 }
 
 func isAbsent(dir string, id uint64) bool {
@@ -103,6 +111,9 @@ func readTakenBack(dir string) (t takenBack, err error) {
 	return t, err
 }
 
+// writeTakenBack adds tables to the list. The disk has just failed, so the list is
+// put in its place even if it cannot be synced: it is there for the next process
+// as long as the power is.
 func writeTakenBack(dir string, ids []uint64) error {
 	t, _ := readTakenBack(dir) // one that cannot be read is of no use
 	t.Tables = append(t.Tables, ids...)
@@ -112,7 +123,12 @@ func writeTakenBack(dir string, ids []uint64) error {
 	if err != nil {
 		return err
 	}
-	return replaceFile(filepath.Join(dir, takenBackName), append(text, '\n'))
+	name := filepath.Join(dir, takenBackName)
+	if err := os.WriteFile(name+".new", append(text, '\n'), 0o600); err != nil {
+		return err
+	}
+	err = syncFile(name + ".new")
+	return errors.Join(err, os.Rename(name+".new", name), syncFile(dir))
 }
 
 // dropTakenBack takes the records out of the manifest in dir that announced
@@ -131,10 +147,13 @@ func dropTakenBack(dir string) error {
 	} else if _, isPath := errors.AsType[*fs.PathError](err); !isPath {
 		err = nil // it was not written to its end
 	}
-	if err == nil && len(absent(dir)) == 0 {
-		err = errors.Join(os.Remove(list), syncFile(dir))
+	if err != nil {
+		return err
 	}
-	return err
+	if missed, err := absent(dir); err != nil || len(missed) > 0 {
+		return nil // said by whoever needs them, and the list is kept for when it is mended
+	}
+	return errors.Join(os.Remove(list), syncFile(dir))
 }
 
 // rewriteManifest leaves out the records all of whose new tables are gone. It

@@ -81,14 +81,8 @@ func TestTakenBackTables(t *testing.T) {
 					if h := s.Health(); h.Condition != kv.Healthy {
 						t.Errorf("opened as %s: %s", h.Condition, h.Reason)
 					}
-					if err := s.View(func(v kv.View) error {
-						_, is, err := kv.ReadChain(v, []byte("run/"))
-						if is != head {
-							t.Errorf("head %v, was %v", is, head)
-						}
-						return err
-					}); err != nil {
-						t.Error(err)
+					if is := headOf(t, s, "run/"); is != head {
+						t.Errorf("head %v, was %v", is, head)
 					}
 					if err := s.Close(); err != nil {
 						t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/dgraph-io/badger/v4"
 )
@@ -80,4 +81,53 @@ func recordAt(data []byte, at int) (end int, whole bool) {
 	}
 	end = at + manifestHeader + int(size)
 	return end, crc32.Checksum(data[at+manifestHeader:end], castagnoli) == binary.BigEndian.Uint32(data[at+4:])
+}
+
+// cutStump takes out of the manifest in dir what is left of a record that was not
+// written to its end, with whole records behind it: the disk was full, or the
+// file had its limit. Badger then drops what the record was to announce, goes on,
+// and writes the next one where the file ends; on opening it would take all from
+// there on for torn, and delete the tables. The directory must be locked.
+func cutStump(dir string) error {
+	name := filepath.Join(dir, badger.ManifestFilename)
+	data, err := os.ReadFile(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	kept := data
+	for at, next := stumpIn(kept); next > 0; at, next = stumpIn(kept) {
+		kept = slices.Concat(kept[:at], kept[next:])
+	}
+	if len(kept) == len(data) {
+		return nil
+	}
+	return replaceFile(name, kept)
+}
+
+// stumpIn returns where the first record that does not fit its checksum begins,
+// and where the next whole one does, if that is within what the first one says is
+// its own; else next is 0. One whose bytes up to there fit its checksum has a
+// damaged length, and is no stump: it says what is not to be forgotten.
+func stumpIn(data []byte) (at, next int) {
+	at = manifestMagic
+	for end, whole := recordAt(data, at); whole; end, whole = recordAt(data, at) {
+		at = end
+	}
+	own, _ := recordAt(data, at)
+	if own == 0 {
+		own = len(data) // or more
+	}
+	for next = at + 1; next < own; next++ {
+		if end, whole := recordAt(data, next); !whole || end == next+manifestHeader {
+			continue // zeros are a whole record of nothing
+		}
+		if next >= at+manifestHeader && crc32.Checksum(data[at+manifestHeader:next], castagnoli) == binary.BigEndian.Uint32(data[at+4:]) {
+			return at, 0
+		}
+		return at, next
+	}
+	return at, 0
 }

@@ -3,6 +3,7 @@ package runtime_test
 import (
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 
 	pawl "github.com/pawl-dev/pawl/runtime"
@@ -50,5 +51,24 @@ func TestRunsAndFind(t *testing.T) {
 	}
 	if want := []string{"third", "undecodable", "first"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// What is the id of a run names that run: no other one has it as its external id,
+// by which a program that knows either would reach the wrong one.
+//
+// Seen red with external ids that are looked for among external ids alone.
+func TestExternalIDIsNotAnothersID(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	w := b.deploy(folder(t, "", ""))
+	first := b.start(w, "order-1", `{"one":[]}`)
+	b.rest(first)
+	_, err := pawl.Start(t.Context(), w, first.ID(), map[string]any{"one": []any{}}, nil)
+	if !errors.Is(err, pawl.ErrInputConflict) || !strings.Contains(err.Error(), "is the id of another run") {
+		t.Errorf("started with %v", err)
+	}
+	if r, err := b.engine.Find(first.ID()); err != nil || r.ID() != first.ID() {
+		t.Errorf("found %v, %v", r, err)
 	}
 }

@@ -130,10 +130,20 @@ func (b *Book) Begin(ctx context.Context, s *Start, input []byte, inputHash [32]
 	return r, s.Run, nil
 }
 
-// taken returns the run that has the start's external id already, if any.
+// taken returns the run that has the start's external id already, if any. What is
+// the id of another run names that one, and nothing else.
 func (b *Book) taken(s *Start, inputHash [32]byte) (string, error) {
 	var ext external
-	err := b.view(func(v kv.View) error { return b.external(v, s.ExternalID, &ext) })
+	err := b.view(func(v kv.View) error {
+		err := b.external(v, s.ExternalID, &ext)
+		if !errors.Is(err, ErrNotFound) || s.ExternalID == s.Run {
+			return err
+		}
+		if found, damage := hasChain(v, s.ExternalID); found || damage != nil {
+			return fmt.Errorf("%w: %q is the id of another run; choose another external id", ErrInputConflict, s.ExternalID)
+		}
+		return err
+	})
 	if errors.Is(err, ErrNotFound) {
 		return "", nil
 	}

@@ -20,13 +20,22 @@ func emptyCache(dir string) error {
 	if dir == "" {
 		return nil
 	}
-	files, err := filepath.Glob(filepath.Join(dir, "wazero-*", "*"))
+	versions, err := os.ReadDir(dir) // the directory is no pattern
 	if err != nil {
 		return err
 	}
-	for _, file := range files {
-		if err := os.Remove(file); err != nil && !errors.Is(err, os.ErrNotExist) {
+	for _, version := range versions {
+		if !strings.HasPrefix(version.Name(), "wazero-") {
+			continue
+		}
+		files, err := os.ReadDir(filepath.Join(dir, version.Name()))
+		if err != nil {
 			return err
+		}
+		for _, file := range files {
+			if err := os.Remove(filepath.Join(dir, version.Name(), file.Name())); err != nil && !errors.Is(err, os.ErrNotExist) {
+				return err
+			}
 		}
 	}
 	return nil

@@ -306,7 +306,7 @@ func TestDescribeByTheModule(t *testing.T) {
 func TestDamagedCacheIsMadeAnew(t *testing.T) {
 	t.Parallel()
 	wasm := wasmtest.Guest(wasmtest.Done).Bytes()
-	cache := t.TempDir()
+	cache := filepath.Join(t.TempDir(), "with [brackets")
 	load(t, open(t, &sandbox.Options{CacheDir: cache}), wasm)
 	if err := filepath.WalkDir(cache, func(path string, d os.DirEntry, err error) error {
 		if err != nil || d.IsDir() {

@@ -1,0 +1,7 @@
+//go:build !linux
+
+package kv
+
+import "os"
+
+func within(dir string, _ *os.File) string { return dir }
