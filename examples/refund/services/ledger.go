@@ -52,12 +52,15 @@ func openLedger(dir string) (*ledger, error) {
 		return nil, err
 	}
 	l := &ledger{dir: dir, files: map[string]*os.File{}}
-	names, err := filepath.Glob(filepath.Join(dir, "*.jsonl"))
+	files, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range names {
-		if err := l.load(name); err != nil {
+	for _, file := range files {
+		if filepath.Ext(file.Name()) != ".jsonl" {
+			continue
+		}
+		if err := l.load(filepath.Join(dir, file.Name())); err != nil {
 			return nil, err
 		}
 	}
