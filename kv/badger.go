@@ -114,7 +114,7 @@ func (s *badgerStore) begin(floor uint64) (*life, error) {
 	log := &badgerLog{logger: s.logger}
 	db, err := badger.OpenManaged(badgerOptions(s.lock.path, s.opts).WithLogger(log))
 	if err != nil {
-		return nil, err
+		return nil, s.lock.named(err)
 	}
 	last := db.MaxVersion()
 	if last < s.anchor.number {

@@ -3,6 +3,7 @@ package kv
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -35,15 +36,35 @@ func lockDir(dir string) (*dirLock, error) {
 	if err == nil && !locked {
 		err = &LockedError{Dir: dir, PID: lockOwner(dir)}
 	}
-	path := within(dir, handle)
 	if err == nil {
-		err = os.WriteFile(pidFile(path), []byte(strconv.Itoa(os.Getpid())+"\n"), 0o600)
+		err = os.WriteFile(pidFile(dir), []byte(strconv.Itoa(os.Getpid())+"\n"), 0o600)
 	}
 	if err != nil {
 		return nil, errors.Join(err, handle.Close())
 	}
-	return &dirLock{dir: dir, path: path, handle: handle}, nil
+	return &dirLock{dir: dir, path: within(dir, handle), handle: handle}, nil
 }
+
+// named says an error of what works with path in the words of people: with dir.
+func (l *dirLock) named(err error) error {
+	if err == nil || l.path == l.dir {
+		return err
+	}
+	var file *fs.PathError
+	if errors.As(err, &file) {
+		file.Path = strings.ReplaceAll(file.Path, l.path, l.dir)
+	}
+	return &renamedError{err, strings.ReplaceAll(err.Error(), l.path, l.dir)}
+}
+
+// renamedError is an error with another text.
+type renamedError struct {
+	error
+	text string
+}
+
+func (e *renamedError) Error() string { return e.text }
+func (e *renamedError) Unwrap() error { return e.error }
 
 // moved is an error if the directory is not where it was when it was locked.
 func (l *dirLock) moved() error {

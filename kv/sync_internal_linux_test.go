@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"testing"
+	"time"
 )
 
 // A page of a log that is dirty in this process's mapping has been written and
@@ -93,10 +94,17 @@ func TestTablesDoNotFillTheMemory(t *testing.T) {
 	if before < 1<<10 {
 		t.Fatalf("only %d kB of tables are in memory, so this shows nothing", before)
 	}
-	if err := trimTables(dir, 0); err != nil {
-		t.Fatal(err)
+	after := before
+	for range 100 { // another flush may come in between
+		if err := trimTables(dir, 0); err != nil {
+			t.Fatal(err)
+		}
+		if after = resident(); after <= before/2 {
+			break
+		}
+		time.Sleep(50 * time.Millisecond)
 	}
-	if after := resident(); after > before/2 {
+	if after > before/2 {
 		t.Errorf("%d kB of tables are in memory, %d kB before", after, before)
 	}
 	if got, err := value(t, s, "0"); len(got) != 100<<10 {
