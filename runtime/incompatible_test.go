@@ -20,6 +20,7 @@ import (
 // not looked at before the run is taken over, and with a document that does not
 // show them.
 func TestEachPinThatDiffersIsNamed(t *testing.T) {
+	long(t)
 	t.Parallel()
 	keyed, _, tools := keyedAndRead()
 	b := setup(t, tools...)

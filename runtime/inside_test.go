@@ -74,6 +74,7 @@ func TestValuesOfARunAndOfAWorkflow(t *testing.T) {
 }
 
 func TestChangesThatAreRefused(t *testing.T) {
+	long(t)
 	t.Parallel()
 	b := setup(t)
 	w := b.deploy(folder(t, "", insideGrants))

@@ -175,6 +175,7 @@ func TestManyRunsFinishAtOnce(t *testing.T) {
 //
 // Seen red with payloads that are kept in their records.
 func TestEqualPayloadsAreStoredOnce(t *testing.T) {
+	long(t)
 	t.Parallel()
 	answer := make([]byte, 20_000)
 	for i := range answer {

@@ -55,6 +55,7 @@ func TestInputThatNoStepCanTakeIsRefused(t *testing.T) {
 // The effect happened; that its response is too large for a step does not make
 // it happen again, and does not end the run.
 func TestResponseThatNoStepCanTakeIsLeftOut(t *testing.T) {
+	long(t)
 	t.Parallel()
 	var once counter
 	b := setup(t, once.tool("once", host.Contract{}, func(int64, *host.Call) (any, error) { return strings.Repeat("x", 9<<20), nil }))

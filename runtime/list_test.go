@@ -67,6 +67,7 @@ func stuck(r *pawl.Summary) bool {
 // other order, with a page that repeats its last run, and with ended runs by
 // their start.
 func TestListIsInOrder(t *testing.T) {
+	long(t)
 	t.Parallel()
 	b := filled(t, 200)
 	runs := all(t, b.engine, pawl.Query{})
@@ -119,6 +120,7 @@ func TestListIsInOrder(t *testing.T) {
 // Seen red with each of the filters left out, with a page that ends where the
 // looking does, and with old listings that are taken as they are.
 func TestListSelects(t *testing.T) {
+	long(t)
 	t.Parallel()
 	b := filled(t, 150)
 	completed := pawl.Query{State: pawl.StateCompleted}

@@ -16,6 +16,7 @@ import (
 // Seen red without the secret, the run, the step or the call, and with the
 // attempt. (For the keys of calls: without the store.)
 func TestRandomNumbersOfRuns(t *testing.T) {
+	long(t)
 	t.Parallel()
 	var mu sync.Mutex
 	var flaky counter            // of both stores

@@ -89,6 +89,7 @@ func (f *forger) call(r *journal.Run, index int, tool string, class host.Class, 
 // with the calls of the attempt itself, completed writes, or open calls passed
 // over there, and with a trap that is not looked at.
 func TestAttemptThatIsNotItsJournalStops(t *testing.T) {
+	long(t)
 	t.Parallel()
 	sent, reads, tools := keyedAndRead()
 	b := setup(t, tools...)
@@ -157,6 +158,7 @@ func TestAttemptThatIsNotItsJournalStops(t *testing.T) {
 // Seen red with the attempt in the key, without the occurrence, without the
 // step, without the root, and with a root that is passed over.
 func TestKeysOfCalls(t *testing.T) {
+	long(t)
 	t.Parallel()
 	var flaky counter
 	b := setup(t, flaky.tool("flaky", host.Contract{Effect: host.Keyed}, func(n int64, _ *host.Call) (any, error) {

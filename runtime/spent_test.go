@@ -19,6 +19,7 @@ import (
 // with a parked run that goes on. (Deadline and active time are looked at twice,
 // before a call and while the guest runs; either alone parks these runs.)
 func TestSpentBudgetSendsNothingMore(t *testing.T) {
+	long(t)
 	t.Parallel()
 	var sent counter
 	down := func(int64, *host.Call) (any, error) { return nil, errors.New("down") }

@@ -20,6 +20,7 @@ import (
 // Seen red with runs that are counted by their workflow's name, and with the
 // last deployed taken for the latest.
 func TestWorkflowsAreShown(t *testing.T) {
+	long(t)
 	t.Parallel()
 	var keyed counter
 	b := setup(t, keyed.tool("keyed", host.Contract{Effect: host.Keyed}, nil))

@@ -70,6 +70,14 @@ H0 lookup/0 orders.get  lookup        2       1    0           equal   exact
 				"\n2 boundaries, 0 duplicates, 1 lost, 1 mismatches in 1.5s\n",
 			`{"boundaries":2,"duplicates":0,"lost":1,"mismatches":1,"waiting":0,"lies":0}`,
 		},
+		"a run that waits": {
+			crashtest.Row{Name: "H2 send/0 pay.refund", ResumedFrom: "send", Effects: map[string]int{"orders.get": 1, "orders.hold": 1}, Waits: "pay.refund is once", BudgetsExact: true},
+			0,
+			"H2 send/0 pay.refund    send          2       0    0           waits   exact\n" +
+				"\n2 boundaries, 0 duplicates, 0 lost, 0 mismatches in 1.5s\n" +
+				"In 1 of them the run waits for a person, as it must: pay.refund is once.\n",
+			`{"boundaries":2,"duplicates":0,"lost":0,"mismatches":0,"waiting":1,"lies":0}`,
+		},
 		"nobody knows": {
 			crashtest.Row{Name: "E7 send pay.refund", Mismatches: []string{"not judged: show: it did not end within 1m0s"}},
 			1,
@@ -102,6 +110,9 @@ H0 lookup/0 orders.get  lookup        2       1    0           equal   exact
 			var told matrixRow
 			if err := json.Unmarshal([]byte(lines[1]), &told); err != nil {
 				t.Fatal(err)
+			}
+			if told.Waits != row.row.Waits || (told.OutputEqual == nil) == row.row.OutputCompared {
+				t.Errorf("told: %s", lines[1])
 			}
 			if told.Boundary != row.row.Name || *told.Duplicates != row.row.Duplicates || *told.Lost != row.row.Lost ||
 				!slices.Equal(told.Mismatches, row.row.Mismatches) || !strings.Contains(lines[0], `"mismatches":[]`) {
