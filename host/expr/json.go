@@ -15,9 +15,9 @@ const maxDepth = 1_000
 
 // Decode reads one JSON value. A number written as an integer becomes an int64,
 // or a uint64 if it is larger; if neither holds it, a float64 that writes the
-// same digits back, and else it is refused. Other numbers become a float64. An
-// object with a name twice, nesting deeper than 1,000 and anything after the
-// value are refused. Errors are a [*DecodeError].
+// same digits back, and else it is refused. Other numbers become a float64, which
+// is never minus zero. An object with a name twice, nesting deeper than 1,000 and
+// anything after the value are refused. Errors are a [*DecodeError].
 func Decode(text []byte) (any, error) {
 	d := &decoder{dec: json.NewDecoder(bytes.NewReader(text))}
 	d.dec.UseNumber()
@@ -117,6 +117,9 @@ func number(text string) (any, error) {
 		f, err := strconv.ParseFloat(text, 64)
 		if err != nil {
 			return nil, fmt.Errorf("the number %s is too large", shorten(text))
+		}
+		if f == 0 {
+			return 0.0, nil // minus zero is written -0, which is the integer 0
 		}
 		return f, nil
 	}
