@@ -159,11 +159,7 @@ func dropTakenBack(dir string) error {
 // rewriteManifest leaves out the records all of whose new tables are gone. It
 // changes nothing if a table would be missed all the same.
 func rewriteManifest(dir string, gone func(id uint64) bool) error {
-	name := filepath.Join(dir, badger.ManifestFilename)
-	data, err := os.ReadFile(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil // said by whoever needs it
-	}
+	name, data, err := manifestOf(dir)
 	if err != nil {
 		return err
 	}

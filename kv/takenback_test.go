@@ -76,18 +76,7 @@ func TestTakenBackTables(t *testing.T) {
 					t.Errorf("opened with %v", err)
 				}
 			} else {
-				for range 2 {
-					s := open(t, dir, nil)
-					if h := s.Health(); h.Condition != kv.Healthy {
-						t.Errorf("opened as %s: %s", h.Condition, h.Reason)
-					}
-					if is := headOf(t, s, "run/"); is != head {
-						t.Errorf("head %v, was %v", is, head)
-					}
-					if err := s.Close(); err != nil {
-						t.Fatal(err)
-					}
-				}
+				hasRun(t, dir, head)
 			}
 			if _, err := os.Stat(list); (err == nil) != row.stays {
 				t.Errorf("the list stays: %v", err)

@@ -19,11 +19,7 @@ import (
 // a record makes superfluous are deleted behind its sync. The directory must be
 // locked.
 func cutTornRecord(dir string) error {
-	name := filepath.Join(dir, badger.ManifestFilename)
-	data, err := os.ReadFile(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
+	name, data, err := manifestOf(dir)
 	if err != nil {
 		return err
 	}
@@ -89,11 +85,7 @@ func recordAt(data []byte, at int) (end int, whole bool) {
 // and writes the next one where the file ends; on opening it would take all from
 // there on for torn, and delete the tables. The directory must be locked.
 func cutStump(dir string) error {
-	name := filepath.Join(dir, badger.ManifestFilename)
-	data, err := os.ReadFile(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
+	name, data, err := manifestOf(dir)
 	if err != nil {
 		return err
 	}
@@ -130,4 +122,15 @@ func stumpIn(data []byte) (at, next int) {
 		return at, next
 	}
 	return at, 0
+}
+
+// manifestOf reads the manifest in dir. That there is none is said by whoever
+// needs it.
+func manifestOf(dir string) (name string, data []byte, err error) {
+	name = filepath.Join(dir, badger.ManifestFilename)
+	data, err = os.ReadFile(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return name, data, err
 }

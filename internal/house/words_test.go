@@ -1,10 +1,13 @@
 package house_test
 
 import (
+	"errors"
 	"go/ast"
 	"go/importer"
 	"go/parser"
 	"go/token"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -156,6 +159,32 @@ func TestLinksInDocumentsLeadSomewhere(t *testing.T) {
 			if !there {
 				t.Errorf("%s links to %s, which is not there", file, link[1])
 			}
+		}
+	}
+}
+
+// What is built stays out of the repository: it is large, it is for one machine,
+// and nobody reads it.
+//
+// Seen red with a built example.
+func TestNothingBuiltIsTracked(t *testing.T) {
+	t.Parallel()
+	const most = 1 << 20 // bytes
+	for _, name := range tracked(t) {
+		data, err := os.ReadFile(filepath.Join(root, name))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // removed and not committed yet
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, magic := range []string{"\x7fELF", "\xcf\xfa\xed\xfe", "MZ", "\x00asm", "!<arch>"} {
+			if strings.HasPrefix(string(data), magic) {
+				t.Errorf("%s is built from something", name)
+			}
+		}
+		if len(data) > most {
+			t.Errorf("%s has %d bytes, more than %d", name, len(data), most)
 		}
 	}
 }
