@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -92,9 +93,13 @@ func (c *crashtestCommand) usable() error {
 	case c.JUnit == "":
 		return nil
 	}
+	_, there := os.Stat(c.JUnit)
 	f, err := os.OpenFile(c.JUnit, os.O_WRONLY|os.O_CREATE, 0o666)
 	if err == nil {
 		err = f.Close()
+	}
+	if err == nil && errors.Is(there, fs.ErrNotExist) {
+		err = os.Remove(c.JUnit) // an empty one would say nothing
 	}
 	if err != nil {
 		return noJUnit(err)
